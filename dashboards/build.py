@@ -18,16 +18,20 @@ from dashboards.figures.task_scores import TaskScore, task_scores
 from dashboards.figures.timings import timings
 from dashboards.index import ListedJudge
 from dashboards.pages.answers import answers
+from dashboards.pages.causes import cluster_rows
 from dashboards.pages.detail_tables import detail_tables
+from dashboards.pages.distributions import distributions
 from dashboards.pages.lost_trials import lost_trials
 from dashboards.pages.page import FILES_BYTES, PAGE_BYTES, drawn_figures, embedded, page
 from dashboards.pages.pairs import pairs
 from dashboards.pages.trial.caps import Cap
 from dashboards.pages.trial.details import Details, details
 from dashboards.pages.trial.packing import pack, pack_files, pack_pages, pack_pictures
-from dashboards.pages.trial_rows import trial_rows, trials_on_page
+from dashboards.pages.trial_filter import groups_on_page
+from dashboards.pages.trial_rows import MOST_CLUSTERS, trial_rows, trials_on_page
 from dashboards.site.document import PLOTLY, morning_page
 from dashboards.theme import PALETTE, AgentStyle, agent_styles
+from taskdata.schema.failures import RunFailures
 from taskdata.schema.night import Morning
 from taskdata.schema.ranking import controls, ranked
 from taskdata.schema.reservations import reservations
@@ -59,6 +63,7 @@ def build(
     morning: Morning | None = None,
     results: Sequence[TrialResult] | None = None,
     judge_cards: Sequence[ListedJudge] = (),
+    run_failures: RunFailures | None = None,
 ) -> str:
     """Return the dashboard of a run as an HTML page that needs nothing but a browser.
 
@@ -69,11 +74,14 @@ def build(
         morning: What the run means against the nights before; None: nobody has compared it.
         results: Of all its trials; None: they are read from the store.
         judge_cards: Of the run's judges, whose pages are in `judges/` beside `runs/`.
+        run_failures: Why first attempts failed; None: the page has the labels of agents only.
 
     Raises:
         Misuse: if the run is not in the store.
     """
-    context, data, files = _contents(store, summary, data_docs, morning, results, judge_cards, None)
+    context, data, files = _contents(
+        store, summary, data_docs, morning, results, judge_cards, run_failures, None
+    )
     return page(context, data | files)
 
 
@@ -85,6 +93,7 @@ def build_beside(
     morning: Morning | None = None,
     results: Sequence[TrialResult] | None = None,
     judge_cards: Sequence[ListedJudge] = (),
+    run_failures: RunFailures | None = None,
 ) -> RunPage:
     """Return the dashboard of a run as a page that shares Plotly with the site; as `build`.
 
@@ -96,13 +105,14 @@ def build_beside(
         morning: As for `build`.
         results: As for `build`.
         judge_cards: As for `build`.
+        run_failures: As for `build`.
 
     Raises:
         Misuse: if the run is not in the store.
     """
     plotly = f"{site}/{PLOTLY}"
     context, data, files = _contents(
-        store, summary, data_docs, morning, results, judge_cards, plotly
+        store, summary, data_docs, morning, results, judge_cards, run_failures, plotly
     )
     if morning is not None:
         context["morning_page"] = f"{site}/{morning_page(summary.run.id)}"
@@ -122,6 +132,7 @@ def _contents(
     morning: Morning | None,
     results: Sequence[TrialResult] | None,
     judge_cards: Sequence[ListedJudge],
+    run_failures: RunFailures | None,
     plotly: str | None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, dict[str, str]]]:
     """Return what the template shows, what the scripts read, and packed files by kind."""
@@ -131,7 +142,8 @@ def _contents(
     styles = agent_styles([agent.agent for agent in summary.agents], apart)
     ordered = (*ranked(summary.agents), *controls(summary.agents))
     styles = {agent.agent: styles[agent.agent] for agent in ordered}
-    listed = trials_on_page(results)
+    clusters = () if run_failures is None else run_failures.clusters
+    listed = trials_on_page(results, clusters=clusters)
     drawn = _figures(summary, ordered, results, styles)
     context = {
         "morning_page": None,
@@ -145,7 +157,10 @@ def _contents(
         "reservations": reservations(summary),
         "pairs": pairs(summary.comparisons, apart),
         "lost": lost_trials(results),
-        "rows": trial_rows(listed, tasks, summary.run.success),
+        "rows": trial_rows(listed, tasks, summary.run.success, run_failures),
+        "clusters": None if run_failures is None else cluster_rows(clusters, morning),
+        "more_clusters": max(0, len(clusters) - MOST_CLUSTERS),
+        "distributions": [] if run_failures is None else distributions(run_failures, list(styles)),
         "trials": len(results),
         "gates": summary.gates,
         "data_docs": data_docs,
@@ -156,6 +171,7 @@ def _contents(
     data: dict[str, Any] = {
         **drawn_figures(drawn),
         "ranking": [agent.agent for agent in ordered],
+        "failure-groups": {} if run_failures is None else groups_on_page(run_failures),
         "trial-details": {},
         "pictures": {},
     }
@@ -207,7 +223,7 @@ def _packed_trials(
     later = defaultdict(list)
     for result in results:
         if result.trial.parent_trial_id is not None:
-            later[result.trial.parent_trial_id].append(result.trial.id)
+            later[result.trial.parent_trial_id].append(result.trial)
     pictures: set[str] = set()
     pages: dict[str, int] = {}
     sizes: dict[str, int] = {}

@@ -42,18 +42,29 @@ class ListedJudge(Value):
     """Whether it misses what the settings demand."""
 
 
+class ListedLabeller(Value):
+    """A labeller of failures whose card is there as a page."""
+
+    labeller: str
+    page: str
+    """Name of the page's file."""
+    trials: int
+    """That people and the labeller have labelled."""
+
+
 def build_index(
     runs: Sequence[ListedRun],
     releases: Sequence[ListedRelease],
     judges: Sequence[ListedJudge] = (),
+    labellers: Sequence[ListedLabeller] = (),
     *,
     has_site: bool = False,
 ) -> str:
-    """Return the list as an HTML page: runs in their order, then releases and judges.
+    """Return the list as an HTML page: runs in their order, then releases, judges and labellers.
 
     Its links are relative: `runs/<id>/dashboard.html`, `banks/<bank>/<version>/index.html`,
     `judges/<page>`, and `site/index.html` where the pages over all nights are there.
     """
     context: dict[str, Any] = {"runs": runs, "releases": releases, "judges": judges}
-    context["has_site"] = has_site
+    context |= {"labellers": labellers, "has_site": has_site}
     return page(context, {}, "index.html", ())

@@ -7,6 +7,7 @@ from pathlib import Path
 from dashboards.build import BESIDE, build_beside
 from dashboards.index import ListedJudge
 from dashboards.site.document import Site, replace_file
+from taskdata.schema.failures import RunFailures
 from taskdata.schema.night import Morning
 from taskdata.schema.run import TrialResult
 from taskdata.schema.summary import RunSummary
@@ -24,6 +25,7 @@ def write_run_folder(
     morning: Morning | None = None,
     results: Sequence[TrialResult] | None = None,
     judge_cards: Sequence[ListedJudge] = (),
+    run_failures: RunFailures | None = None,
 ) -> Path:
     """Write the page of a run with the files beside it, and the copy of Plotly that it shares.
 
@@ -36,6 +38,7 @@ def write_run_folder(
         morning: What the run means against the nights before; None: nobody has compared it.
         results: Of all its trials; None: they are read from the store.
         judge_cards: Of the run's judges.
+        run_failures: As for `build`.
 
     Returns:
         The page.
@@ -45,7 +48,14 @@ def write_run_folder(
     """
     Site(site).write_assets()
     page = build_beside(
-        store, summary, _from(folder, site), data_docs, morning, results, judge_cards
+        store,
+        summary,
+        _from(folder, site),
+        data_docs,
+        morning,
+        results,
+        judge_cards,
+        run_failures,
     )
     for path, script in page.beside.items():
         if not (folder / path).exists():  # named by the hash of what it holds

@@ -52,6 +52,8 @@ class StageDeadlines(Value):
 
     execute: float = Field(default=8 * 3600.0, gt=0)
     score: float = Field(default=4 * 3600.0, gt=0)
+    diagnose: float = Field(default=2 * 3600.0, gt=0)
+    """Of the labeller; rules take seconds."""
 
 
 class DaskTls(Value):
@@ -220,6 +222,8 @@ def _endpoints(settings: Settings) -> Iterator[tuple[ModelSpec, str | None]]:
             if model is not None:
                 yield model, getattr(config, f"{name}_base_url")
         yield from ((judge.model, judge.base_url) for judge in config.every_judge)
+        if config.labeller is not None:
+            yield config.labeller, config.labeller_base_url
     refresh = _if_valid(refresh_config, settings)
     if isinstance(refresh, RefreshConfig):
         yield refresh.model, refresh.base_url

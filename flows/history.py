@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
+from flows.failures import compared_by_meaning
 from taskdata.schema.night import Morning, Night
 from taskdata.schema.run import RunStatus, TrialResult
 from taskdata.schema.task import Task
@@ -42,6 +43,7 @@ def night_of_run(
         store.results(run_id) if results is None else results,
         store.tasks_of_run(run_id) if tasks is None else tasks,
         store.gates(run_id),
+        alike=compared_by_meaning,
         cost_usd=0.0 if figures is None else figures.cost_usd,
         finished_at=finished_at,
     )

@@ -19,8 +19,8 @@ _ATTEMPTS = frozenset({"refine", "execute"})
 class NightDeadline:
     """Says of each stage of a night, right before it, whether it may still begin.
 
-    What costs nothing always may: gates, checks without a judge, diagnoses, the dashboard of what
-    is finished. A night that is carried on has its whole time again.
+    What costs nothing always may: gates, checks without a judge, diagnoses by rules, the dashboard
+    of what is finished. A night that is carried on has its whole time again.
     """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -53,10 +53,11 @@ class NightDeadline:
 
     def bounds(self, stage: str, config: RunConfig) -> dict[str, float]:
         """Return the parameter that ends a stage which works on trials in time, if it needs one."""
-        if math.isinf(self._seconds) or stage not in ("execute", "score"):
+        asks = stage in ("execute", "score") and costs(stage, config)
+        asks |= stage == "diagnose" and config.labeller is not None
+        if math.isinf(self._seconds) or not asks:
             return {}
-        left = max(self._ends_at - self._clock(), 0.0)
-        return {"night_seconds_left": left} if costs(stage, config) else {}
+        return {"night_seconds_left": max(self._ends_at - self._clock(), 0.0)}
 
 
 def costs(stage: str, config: RunConfig) -> bool:

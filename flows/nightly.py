@@ -150,8 +150,9 @@ def _walk(settings: Settings, store: Store, run: Run) -> None:
 
     models = [
         *(agent.model for agent in run.config.working),
-        *([] if run.config.rescores else [run.config.user]),
+        *([] if run.config.rescores else [run.config.user, run.config.critic]),
         *(judge.model for judge in run.config.every_judge),
+        run.config.labeller,
     ]
     with cluster(settings, run.config.workers), kept_model_servers(models, settings.home):
         _call_all(settings, store, run, deadline, call_here)

@@ -20,12 +20,14 @@ from prefect.runtime import flow_run
 from dashboards.visible_text import visible
 from flows.agreement.cards import listed_judges
 from flows.config import Settings
+from flows.failures import failures_of
 from flows.history import record_night
 from flows.notices.telling import notify_regression
 from flows.serving.dashboards import dashboard_url
 from flows.site import write_nights
 from flows.summaries import headline, summary_of
 from taskdata.garbage import collected_after
+from taskdata.schema.failures import RunFailures
 from taskdata.schema.gate import GateResult
 from taskdata.schema.night import Morning
 from taskdata.schema.run import RunStatus, StageReport, TrialResult
@@ -54,16 +56,18 @@ def _published(settings: Settings, store: Store, run_id: str) -> StageReport:
     is_night = summary.run.rescores is None
     ended = summary.run.finished_at
     morning = record_night(store, run_id, ended, results) if is_night else None
-    page = _write_dashboard(settings, store, summary, results, morning)
+    failures = failures_of(store, store.run(run_id), results)
+    page = _write_dashboard(settings, store, summary, results, failures, morning)
     store.set_dashboard(run_id, str(page))
     if store.find_run(confirmation_id(run_id)) is not None:
         # Listed nowhere, but the morning leads to it.
         again = confirmation_id(run_id)
         repeated = store.results(again)
-        _write_dashboard(settings, store, summary_of(store, again, repeated), repeated)
+        failed = failures_of(store, store.run(again), repeated)
+        _write_dashboard(settings, store, summary_of(store, again, repeated), repeated, failed)
     written = f"{page} ({page.stat().st_size / 1e6:.1f} MB)"
     if morning is not None:
-        written += f", {write_nights(settings, store, [run_id], summary).page}"
+        written += f", {write_nights(settings, store, [run_id], summary, failures).page}"
         if not was_told:
             notify_regression(morning)
     return StageReport(
@@ -81,6 +85,7 @@ def _write_dashboard(
     store: Store,
     summary: RunSummary,
     results: Sequence[TrialResult],
+    failures: RunFailures,
     morning: Morning | None = None,
 ) -> Path:
     """Write a run's page, with the Data Docs of its gates beside it; return where it is."""
@@ -92,7 +97,9 @@ def _write_dashboard(
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
     cards = listed_judges(settings, store, summary.run.id)
     site = settings.site_folder
-    return write_run_folder(folder, site, store, summary, data_docs, morning, results, cards)
+    return write_run_folder(
+        folder, site, store, summary, data_docs, morning, results, cards, failures
+    )
 
 
 def _as_completed(summary: RunSummary) -> RunSummary:

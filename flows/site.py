@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from flows.agreement.cards import listed_judges
+from flows.agreement.label_cards import listed_labellers
 from flows.agreement.standing import judge_notice
 from flows.config import Settings
+from flows.failures import failures_of
 from flows.serving.dashboards import listed_releases
 from flows.summaries import summary_of
 from taskdata.private_files import private_folder
+from taskdata.schema.failures import RunFailures
 from taskdata.schema.night import Morning
 from taskdata.schema.summary import RunSummary
 from taskdata.store import Store
@@ -32,7 +35,11 @@ in the <a href="../../site/trends.html">trends</a>.</p></html>
 
 
 def write_nights(
-    settings: Settings, store: Store, run_ids: Iterable[str], summary: RunSummary | None = None
+    settings: Settings,
+    store: Store,
+    run_ids: Iterable[str],
+    summary: RunSummary | None = None,
+    failures: RunFailures | None = None,
 ) -> "Written":
     """Write the pages that these published runs change; those of other nights stay as they are.
 
@@ -41,6 +48,7 @@ def write_nights(
         store: Where all nights are.
         run_ids: Whose mornings are to be written, beside the latest.
         summary: Numbers of a run, so that they need not be made again.
+        failures: Why that run's first attempts failed, likewise.
     """
     from dashboards.site.write import write_site
 
@@ -53,14 +61,19 @@ def write_nights(
         for run_id in published:
             if run_id not in there:
                 write_gone_page(settings, run_id)
+        latest = _latest(store, published, summary)
+        if latest is not None and (failures is None or latest is not summary):
+            failures = failures_of(store, store.run(latest.run.id))
         return write_site(
             settings.site_folder,
             store.nights(oldest_first=True),
             {run_id: _told(settings, store, run_id) for run_id in wanted},
-            _latest(store, published, summary),
+            latest,
             listed_releases(settings.home),
             _records(store, published[0]) if published else None,
             listed_judges(settings, store),
+            listed_labellers(settings, store),
+            None if latest is None else failures,
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from prefect import Flow, flow
 
+import stages.diagnose.labelling.work as labelling
 import stages.diagnose.work as diagnosing
 import stages.execute.work as executing
 import stages.prepare.work as preparing
@@ -30,7 +31,14 @@ from flows.serving.waking import wake_parent
 from flows.stage_names import stage_title
 from flows.workers.clusters import client
 from flows.workers.limits import coordinated
-from flows.workers.runners import ShiftWork, Spread, execute_shift, run_shifts, score_shift
+from flows.workers.runners import (
+    ShiftWork,
+    Spread,
+    execute_shift,
+    label_shift,
+    run_shifts,
+    score_shift,
+)
 from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.deadlines import NIGHT_DEADLINE
@@ -214,7 +222,9 @@ def execute_flow(run_id: str, round: int = 0, night_seconds_left: float | None =
         _require_agents(store, run_id, "execute")
         due = executing.due(store, run_id, round)
         config = store.run(run_id).config
-        models = [*(agent.model for agent in config.agents), config.user] if due else []
+        models = (
+            [*(agent.model for agent in config.agents), config.user, config.critic] if due else []
+        )
         shared = _Shared(
             settings,
             store,
@@ -267,13 +277,47 @@ def score_flow(run_id: str, round: int = 0, night_seconds_left: float | None = N
 
 
 @flow(name="diagnose", flow_run_name="diagnose-{round}-{run_id}", on_completion=[wake_parent])
-def diagnose_flow(run_id: str, round: int = 0) -> None:
-    """Say why the scored trials of one refinement round failed."""
-    _staged(
+def diagnose_flow(run_id: str, round: int = 0, night_seconds_left: float | None = None) -> None:
+    """Say why the scored trials of one refinement round failed: by rules, then by the labeller."""
+
+    def work(settings: Settings, store: Store) -> StageReport:
+        found = diagnosing.label_by_rules(store, run_id, round)
+        if found.left_open:
+            _ask_labeller(settings, store, run_id, round, night_seconds_left, found.left_open)
+        return diagnosing.report(store, run_id, round, found)
+
+    _staged(run_id, stage_title("diagnose", round), work)
+
+
+def _ask_labeller(
+    settings: Settings,
+    store: Store,
+    run_id: str,
+    round_: int,
+    night_seconds_left: float | None,
+    trial_ids: Sequence[str],
+) -> None:
+    """Have the workers ask the run's labeller about trials that rules have labelled."""
+    config = store.run(run_id).config
+    shared = _Shared(
+        settings,
+        store,
         run_id,
-        stage_title("diagnose", round),
-        lambda _settings, store: diagnosing.do(store, run_id, round),
+        stage_title("diagnose", round_),
+        label_shift,
+        settings.stage_seconds.diagnose,
+        night_seconds_left,
     )
+    if shared.seconds > 0:
+        with local_model_servers([config.labeller], settings.home) as endpoints:
+            trials = labelling.by_labeller(config, trial_ids)
+            went = shared.spread(trials, {"endpoints": endpoints})
+        labelling.record_given_up(store, run_id, went.given_up)
+        if not went.was_late:
+            return
+    unasked = diagnosing.unasked_of(store, run_id, round_, trial_ids)
+    late = [trial_id for trial_id, reason in unasked.items() if reason is None]
+    labelling.record_given_up(store, run_id, {shared.too_late: late})
 
 
 @flow(name="refine", flow_run_name="refine-{round}-{run_id}", on_completion=[wake_parent])

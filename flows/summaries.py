@@ -71,6 +71,7 @@ def wide_row(summary: RunSummary, agent: AgentSummary) -> dict[str, str]:
         "cost": _money(agent.cost_usd),
         **({"judge cost": _money(agent.judge_cost_usd)} if summary.run.judge else {}),
         **({"user cost": _money(agent.user_cost_usd)} if summary.run.user else {}),
+        **({"labeller cost": _money(agent.labeller_cost_usd)} if summary.run.labeller else {}),
         "time": "-" if agent.wall_s is None else f"{agent.wall_s:.0f} s",
     }
 
@@ -130,12 +131,12 @@ def step_accuracies(summary: RunSummary) -> list[dict[str, str]]:
 
 
 def gain_rows(summary: RunSummary) -> list[dict[str, str]]:
-    """Return one row per agent and refinement round: what the round changed."""
+    """Return one row per agent, arm and refinement round: what the round changed."""
     return [
         {
             "agent": gain.agent,
+            "arm": gain.arm,
             "round": str(gain.round),
-            "feedback": gain.feedback,
             "n": f"{gain.gain.n}/{gain.trials}",
             "errors": _rate(gain.errors, gain.trials),
             "before": _number(gain.mean_before),

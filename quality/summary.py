@@ -83,13 +83,16 @@ def summarise(
             for agent in run.config.agents
         ),
         refinement=tuple(
-            _gain(agent, round_, run.config.feedback, own)
+            _gain(agent, arm, round_, own)
             for agent, own in by_agent.items()
-            for round_ in sorted({r.trial.round for r in own} - {0})
+            for arm in run.config.feedback
+            for round_ in sorted({r.trial.round for r in own if r.trial.arm == arm})
         ),
         unevaluated=sum(result.score is None for result in results),
         judging=_judging(results),
         talking=_talking(results),
+        labelling=_labelling(results),
+        critique=sum((r.critique for r in results), CallEffort()),
         disagreement=_disagreement(results),
         comparisons=tuple(
             _comparison(first, second, by_agent) for first, second in combinations(by_agent, 2)
@@ -113,6 +116,7 @@ def _header(run: Run, tasks: Mapping[str, Task]) -> RunHeader:
         min_coverage=config.min_coverage,
         judge=config.judge_name,
         user=None if config.user is None else str(config.user),
+        labeller=None if config.labeller is None else str(config.labeller),
         rescores=config.rescores,
         sandbox=config.sandbox,
         repetitions=config.repetitions,
@@ -151,6 +155,7 @@ def _agent(
         score_per_usd=_score_per_usd(scored),
         judge_cost_usd=_judging(results).cost_usd,
         user_cost_usd=_talking(results).cost_usd,
+        labeller_cost_usd=_labelling(results).cost_usd,
         failures=_failures(results),
         error_causes=dict(Counter(_cause(r) for r in errors).most_common()),
         steps=_steps(results),
@@ -314,6 +319,10 @@ def _talking(results: Sequence[TrialResult]) -> CallEffort:
     return sum((r.talking for r in results), CallEffort())
 
 
+def _labelling(results: Sequence[TrialResult]) -> CallEffort:
+    return sum((r.labelling for r in results), CallEffort())
+
+
 def _disagreement(results: Sequence[TrialResult]) -> Estimate | None:
     """Return the mean range of a panel's scores of a leaf, over first attempts."""
     found = [
@@ -361,9 +370,9 @@ def _cause(result: TrialResult) -> str:
     return text.strip().splitlines()[0][:_CAUSE_LENGTH]
 
 
-def _gain(agent: str, round_: int, feedback: str, results: Sequence[TrialResult]) -> RefinementGain:
+def _gain(agent: str, arm: str, round_: int, results: Sequence[TrialResult]) -> RefinementGain:
     parents = {r.trial.id: r for r in results}
-    refined = [r for r in results if r.trial.round == round_]
+    refined = [r for r in results if (r.trial.arm, r.trial.round) == (arm, round_)]
     pairs = []
     for result in refined:
         parent = parents.get(result.trial.parent_trial_id or "")
@@ -373,8 +382,8 @@ def _gain(agent: str, round_: int, feedback: str, results: Sequence[TrialResult]
         pairs.append((before, result.root_score, result.trial.task_id))
     return RefinementGain(
         agent=agent,
+        arm=arm,
         round=round_,
-        feedback=feedback,
         trials=len(refined),
         errors=sum(r.is_infrastructure_error for r in refined),
         mean_before=_mean([before for before, _, _ in pairs]),

@@ -92,6 +92,12 @@ class DeadlinePassed(NightshiftError):
     transient = True
 
 
+class CriticFailed(NightshiftError):
+    """The model that writes feedback on an attempt could not be reached, or refused."""
+
+    transient = True
+
+
 class SimulatedUserFailed(NightshiftError):
     """The model that plays a task's user cannot be reached, refuses or gives unreadable answers.
 
@@ -112,6 +118,13 @@ class ToolUnavailable(NightshiftError):
 
 class JudgeUnreadable(NightshiftError):
     """A judge's reply does not fit the verdict schema; the caller asks again, then gives up."""
+
+
+class LabelsRejected(NightshiftError):
+    """A labeller's reply names no label on offer, or evidence that is not on record.
+
+    The caller asks once more, then leaves the trial as the rules labelled it.
+    """
 
 
 class ToolRefused(NightshiftError):

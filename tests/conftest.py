@@ -397,14 +397,21 @@ def plan_trial(store: Store):
         repetition: int = 0,
         round_: int = 0,
         feedback: str | None = None,
+        arm: str = "checkpoint",
     ) -> Trial:
         trial = first_trial(run.id, agent, task.content_hash, task, repetition)
         if round_:
             own, parent = (
-                Trial.make_id(run.id, agent, task.id, repetition, number)
+                Trial.make_id(run.id, agent, task.id, repetition, number, arm if number else "")
                 for number in (round_, round_ - 1)
             )
-            refined = {"id": own, "round": round_, "parent_trial_id": parent, "feedback": feedback}
+            refined = {
+                "id": own,
+                "round": round_,
+                "arm": arm,
+                "parent_trial_id": parent,
+                "feedback": feedback,
+            }
             trial = trial.model_copy(update=refined)
         store.plan_trials([trial])
         return trial

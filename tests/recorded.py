@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from taskdata.schema.agreement import Annotation
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels
 from taskdata.schema.gate import GateResult
+from taskdata.schema.label_agreement import GivenLabels, LabelAnnotation
 from taskdata.schema.model_call import CallPurpose, ModelCall
 from taskdata.schema.run import Deliverable, OutcomeStatus, StageReport, TrialOutcome
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
@@ -119,6 +120,10 @@ def record(store, run, task, plan_trial) -> Recorded:
         )
         store.save_annotation(
             Annotation(trial_id=trial.id, leaf_id="sum", annotator="ada", score=7)
+        )
+        labels = GivenLabels(stage="reason")
+        store.save_label_annotation(
+            LabelAnnotation(trial_id=trial.id, annotator="ada", labels=labels)
         )
         store.record_calls([call(trial), call(trial, shared_key=f"{trial.round}" * 64)])
         own |= {outcome.transcript_sha256, outcome.deliverables[0].sha256, events, preview, seen}

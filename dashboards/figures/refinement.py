@@ -10,7 +10,7 @@ from taskdata.schema.summary import RefinementGain
 
 
 def refinement(gains: Sequence[RefinementGain], styles: Mapping[str, AgentStyle]) -> go.Figure:
-    """Return the mean gain in root score with its interval, one line per agent and round."""
+    """Return the mean gain in root score with its interval, one line per agent, arm and round."""
     known = [gain for gain in gains if gain.gain.mean is not None]
     if not known:
         return nothing_yet("No refined trial has a score before and after.")
@@ -19,7 +19,7 @@ def refinement(gains: Sequence[RefinementGain], styles: Mapping[str, AgentStyle]
         style = styles[gain.agent]
         figure.add_scatter(
             x=[gain.gain.mean],
-            y=[f"{label(gain.agent, 32)}, round {gain.round}"],
+            y=[f"{label(gain.agent, 32)}, {label(gain.arm)}, round {gain.round}"],
             error_x=error_bars([gain.gain]) | {"color": style.colour},
             mode="markers",
             marker={"color": style.colour, "symbol": style.symbol, "size": 11},

@@ -171,6 +171,14 @@ def _what_did_it_cost(summary: RunSummary, results: Sequence[TrialResult]) -> An
         calls = formats.plural(summary.talking.calls, "call")
         paid = formats.money(summary.talking.cost_usd)
         details.append(f"the simulated user beside it: {paid} for {calls}")
+    if run.labeller is not None:
+        calls = formats.plural(summary.labelling.calls, "call")
+        paid = formats.money(summary.labelling.cost_usd)
+        details.append(f"the labeller beside it: {paid} for {calls}")
+    if summary.critique.calls:
+        calls = formats.plural(summary.critique.calls, "call")
+        paid = formats.money(summary.critique.cost_usd)
+        details.append(f"feedback that models wrote, beside it: {paid} for {calls}")
     unmeasured = sum(o.usage is None or o.wall_seconds is None for o in outcomes)
     if unmeasured:
         details.append(f"tokens or time unknown for {formats.plural(unmeasured, 'trial')}")

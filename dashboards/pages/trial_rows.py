@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from dashboards.pages import formats
+from taskdata.schema.failures import RunFailures
+from taskdata.schema.night import FailureCluster
 from taskdata.schema.run import TrialResult
 from taskdata.schema.success import SuccessRule
 from taskdata.schema.task import Task
@@ -18,6 +20,7 @@ class TrialRow(NamedTuple):
     title: str
     category: str
     round: int
+    arm: str
     repetition: int
     score: float | None
     upper: float | None
@@ -27,38 +30,78 @@ class TrialRow(NamedTuple):
     coarsest filter."""
     state: str
     failure_stage: str
+    failure_type: str
+    levels: str
+    """Levels of the trial's own that fail, apart by spaces."""
+    failed_levels: str
+    """Levels of the requirements that do not hold, apart by spaces."""
+    cluster: str
+    """Short key of its cluster; empty: it is in none."""
     turns: int | None
     seconds: float | None
 
 
+MOST_CLUSTERS = 50
+"""So many clusters are on the page, those of most trials."""
 MOST_TRIALS = 2_000
 """So many trials are on the page: each has a row, of about a kilobyte, and its details."""
 
 
+_OF_EACH_CLUSTER = 10
+"""So many trials of a cluster are on the page whatever else is."""
+
+
 def trials_on_page(
-    results: Sequence[TrialResult], most: int = MOST_TRIALS
+    results: Sequence[TrialResult],
+    most: int = MOST_TRIALS,
+    clusters: Sequence[FailureCluster] = (),
 ) -> Sequence[TrialResult]:
     """Return the trials that the page lists, in the order of `results`.
 
-    Of more than `most`, these are the first repetitions, task by task and with all agents and
-    rounds, so that agents can still be compared.
+    Of more than `most`, these are some trials of each cluster, and the first repetitions, task by
+    task and with all agents, rounds and arms, so that agents can still be compared.
     """
     if len(results) <= most:
         return results
 
-    def place(result: TrialResult) -> tuple[int, str, str, int]:
+    examples = {one for c in clusters[:MOST_CLUSTERS] for one in c.trial_ids[:_OF_EACH_CLUSTER]}
+
+    def place(result: TrialResult) -> tuple[bool, int, str, str, int]:
         trial = result.trial
-        return trial.repetition, trial.task_id, trial.agent, trial.round
+        is_example = trial.id in examples
+        return not is_example, trial.repetition, trial.task_id, trial.agent, trial.round
 
     chosen = {result.trial.id for result in sorted(results, key=place)[:most]}
     return [result for result in results if result.trial.id in chosen]
 
 
 def trial_rows(
-    results: Sequence[TrialResult], tasks: Mapping[str, Task], rule: SuccessRule
+    results: Sequence[TrialResult],
+    tasks: Mapping[str, Task],
+    rule: SuccessRule,
+    failures: RunFailures | None = None,
 ) -> list[TrialRow]:
-    """Return one row per trial; `tasks` by content hash."""
-    return [_row(result, tasks[result.trial.task_hash], rule) for result in results]
+    """Return one row per trial.
+
+    Args:
+        results: The trials.
+        tasks: By content hash.
+        rule: What success is.
+        failures: Why trials failed; None: rows say nothing of clusters and requirements.
+    """
+    clusters = () if failures is None else failures.clusters
+    cluster_of = {trial: c.short_key for c in clusters for trial in c.trial_ids}
+    levels = {} if failures is None else failures.failed_levels
+    return [
+        _row(
+            result,
+            tasks[result.trial.task_hash],
+            rule,
+            cluster_of.get(result.trial.id, ""),
+            " ".join(level.value for level in levels.get(result.trial.id, ())),
+        )
+        for result in results
+    ]
 
 
 def state(result: TrialResult) -> str:
@@ -71,9 +114,13 @@ def state(result: TrialResult) -> str:
     return formats.words(ending.value) if ending else formats.words(result.outcome.status.value)
 
 
-def _row(result: TrialResult, task: Task, rule: SuccessRule) -> TrialRow:
+def _row(
+    result: TrialResult, task: Task, rule: SuccessRule, cluster: str, failed_levels: str
+) -> TrialRow:
     trial, outcome, diagnosis = result.trial, result.outcome, result.diagnosis
     stage = None if diagnosis is None else diagnosis.stage
+    kind = None if diagnosis is None else diagnosis.type
+    levels = () if diagnosis is None else diagnosis.levels
     return TrialRow(
         trial_id=trial.id,
         agent=trial.agent,
@@ -81,12 +128,17 @@ def _row(result: TrialResult, task: Task, rule: SuccessRule) -> TrialRow:
         title=task.title[:160],
         category=trial.category,
         round=trial.round,
+        arm=trial.arm,
         repetition=trial.repetition,
         score=result.root_score,
         upper=result.root_score_upper,
         verdict=_verdict(result, rule),
         state=state(result),
         failure_stage="" if stage is None else formats.words(stage.value),
+        failure_type="" if kind is None else kind.value,
+        levels=" ".join(name for name, is_there in levels if is_there),
+        failed_levels=failed_levels,
+        cluster=cluster,
         turns=None if outcome is None else outcome.turns,
         seconds=None if outcome is None else outcome.wall_seconds,
     )

@@ -28,8 +28,10 @@ from dashboards.pages.page import (
     templates,
     themes,
 )
+from dashboards.pages.trial_filter import trials_of_cluster
 from dashboards.site.drawing import Drawing
 from dashboards.theme import DARK, LIGHT, Scheme
+from taskdata.schema.night import FailureCluster
 
 ASSETS = "assets"
 PLOTLY = f"{ASSETS}/{SHARED_PLOTLY}"
@@ -127,6 +129,10 @@ class Link:
     def run(self, run_id: str) -> str:
         """Return the page of a run."""
         return f"{self.root}../runs/{quote(run_id, safe='')}/dashboard.html"
+
+    def cluster(self, run_id: str, cluster: FailureCluster) -> str:
+        """Return the trials of a cluster on the page of the run."""
+        return trials_of_cluster(cluster, self.run(run_id))
 
     def trial(self, run_id: str, trial_id: str) -> str:
         """Return a trial on the page of its run."""

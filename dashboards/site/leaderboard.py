@@ -285,10 +285,10 @@ def _harnesses(history: History) -> Drawing:
 
 def _refinement(history: History, summary: RunSummary) -> Drawing:
     rows = [
-        [gain.agent, gain.round, gain.feedback, gain.trials, *_numbers(gain.gain)]
+        [gain.agent, gain.arm, gain.round, gain.trials, *_numbers(gain.gain)]
         for gain in summary.refinement
     ]
-    columns = ("agent", "round", "feedback", "trials", "gain", "from", "to")
+    columns = ("agent", "arm", "round", "trials", "gain", "from", "to")
     figure = as_json(refinement(summary.refinement, history.styles))
     note = "Root score, over the trials that were tried again with feedback."
-    return Drawing("What feedback gains, by round", figure, Table(columns, rows), note)
+    return Drawing("What feedback gains, by arm and round", figure, Table(columns, rows), note)

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dashboards.index import ListedJudge, ListedRelease
-from dashboards.site.document import Site, morning_page, task_page
+from dashboards.index import ListedJudge, ListedLabeller, ListedRelease
+from dashboards.pages.distributions import distributions
+from dashboards.site.document import Link, Site, morning_page, task_page
 from dashboards.site.failing import cluster_rows, failure_drawings
 from dashboards.site.history import History, gather
 from dashboards.site.leaderboard import leaderboard_drawings
@@ -19,6 +20,7 @@ from dashboards.site.task_pages import (
 )
 from dashboards.site.task_records import TaskRecord
 from dashboards.site.trends import trend_drawings
+from taskdata.schema.failures import RunFailures
 from taskdata.schema.night import Morning, Night
 from taskdata.schema.ranking import controls, standings
 from taskdata.schema.summary import RunSummary
@@ -45,6 +47,8 @@ def write_site(
     releases: Sequence[ListedRelease] = (),
     records: Mapping[str, TaskRecord] | None = None,
     judges: Sequence[ListedJudge] = (),
+    labellers: Sequence[ListedLabeller] = (),
+    failures: RunFailures | None = None,
 ) -> Written:
     """Write the site of a store; pages that would be the same are left as they are.
 
@@ -57,6 +61,9 @@ def write_site(
         releases: Those that have a page.
         records: What is on record of tasks, by their ids.
         judges: Those whose cards have a page, in `judges/` beside `runs/`.
+        labellers: Those of failures whose cards have a page there.
+        failures: Why first attempts of the latest night failed; None: labels are not told by
+            groups.
 
     Raises:
         KeyError: if a morning is of no night.
@@ -66,7 +73,7 @@ def write_site(
     site.write_assets()
     _write_mornings(site, history, mornings, judges)
     latest = mornings.get(history.nights[-1].run_id) if history.nights else None
-    _write_overviews(site, history, summary, latest)
+    _write_overviews(site, history, summary, latest, failures)
     _write_tasks(site, history, releases, records or {})
     listed = [*history.nights, *history.confirming]
     listed.sort(key=lambda night: night.created_at, reverse=True)
@@ -79,6 +86,7 @@ def write_site(
         "has_run": has_run,
         "releases": releases,
         "judges": judges,
+        "labellers": labellers,
     }
     site.write("nights.html", "nights.html", context)
     return Written(folder / "index.html", site.written, site.kept, site.largest)
@@ -104,11 +112,18 @@ def _write_mornings(
 
 
 def _write_overviews(
-    site: Site, history: History, summary: RunSummary | None, morning: Morning | None
+    site: Site,
+    history: History,
+    summary: RunSummary | None,
+    morning: Morning | None,
+    failures: RunFailures | None,
 ) -> None:
     common: dict[str, Any] = {"styles": history.styles, "nights": history.nights}
     site.write("trends.html", "trends.html", common, trend_drawings(history))
-    context = {**common, "clusters": cluster_rows(history)}
+    context = {**common, "clusters": cluster_rows(history), "distributions": []}
+    if failures is not None and history.latest is not None:
+        page = Link().run(history.latest.run_id)
+        context["distributions"] = distributions(failures, list(history.styles), page)
     site.write("failures.html", "failures.html", context, failure_drawings(history, summary))
     pooled = () if morning is None else morning.categories
     board = {} if summary is None else leaderboard_drawings(history, summary, pooled)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def write_card(settings: Settings, card: JudgeCard) -> Path:
     """Write the page of a card; return where it is."""
-    from dashboards.judge_card import build_judge_card, card_page
+    from dashboards.agreement.judge_card import build_judge_card, card_page
 
     page = settings.judges_folder / card_page(card.judge)
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -31,8 +31,8 @@ def listed_judges(
         store: Where the cards are.
         run_id: Only judges that gave this run's trials a score; None: all of them.
     """
+    from dashboards.agreement.judge_card import card_page
     from dashboards.index import ListedJudge
-    from dashboards.judge_card import card_page
 
     of_run = None if run_id is None else store.judges_of_run(run_id)
     found = []

@@ -44,11 +44,7 @@ def questions(
     Raises:
         Misuse: if an agent is unknown, or there is nothing to ask.
     """
-    known = [agent.name for agent in run.config.agents]
-    if unknown := [name for name in agents if name not in known]:
-        raise Misuse(f"run {run.id} has no agent {unknown[0]!r}; it has: {', '.join(known)}")
-    competing = [agent.name for agent in run.config.agents if not agent.is_control]
-    chosen = set(agents or competing or known)
+    chosen = chosen_agents(run, agents)
     tasks = store.tasks_of_run(run.id)
     results = [
         result
@@ -76,3 +72,16 @@ def questions(
             "asks about those that code verifies, too"
         )
     return found
+
+
+def chosen_agents(run: Run, agents: Sequence[str]) -> set[str]:
+    """Return these agents; of an empty list all that compete, or the controls if nobody does.
+
+    Raises:
+        Misuse: if the run has no such agent.
+    """
+    known = [agent.name for agent in run.config.agents]
+    if unknown := [name for name in agents if name not in known]:
+        raise Misuse(f"run {run.id} has no agent {unknown[0]!r}; it has: {', '.join(known)}")
+    competing = [agent.name for agent in run.config.agents if not agent.is_control]
+    return set(agents or competing or known)

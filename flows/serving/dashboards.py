@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from dashboards.index import ListedJudge, ListedRelease, ListedRun
+    from dashboards.index import ListedJudge, ListedLabeller, ListedRelease, ListedRun
     from flows.config import Settings
     from taskdata.schema.run import Run
     from taskdata.store import Store
@@ -130,8 +130,11 @@ def dashboards_app(home: Path, login: str) -> "Starlette":
     )
 
 
-def _listed(home: Path) -> "tuple[list[ListedRun], list[ListedRelease], list[ListedJudge]]":
+def _listed(
+    home: Path,
+) -> "tuple[list[ListedRun], list[ListedRelease], list[ListedJudge], list[ListedLabeller]]":
     from flows.agreement.cards import listed_judges
+    from flows.agreement.label_cards import listed_labellers
     from flows.config import load_settings
     from taskdata.store import Store
 
@@ -139,7 +142,8 @@ def _listed(home: Path) -> "tuple[list[ListedRun], list[ListedRelease], list[Lis
     with closing(Store.open(settings.address)) as store:
         runs = [_listed_run(settings, store, run) for run in store.runs()]
         judges = listed_judges(settings, store)
-    return runs, listed_releases(home), judges
+        labellers = listed_labellers(settings, store)
+    return runs, listed_releases(home), judges, labellers
 
 
 def listed_releases(home: Path) -> "list[ListedRelease]":

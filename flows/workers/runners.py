@@ -225,6 +225,19 @@ def execute_shift(store: Store, run_id: str, take: TakeTrials, extra: dict[str, 
     run_until_empty(store, run_id, take, extra["endpoints"], home, exchange, extra["ends"])
 
 
+def label_shift(store: Store, run_id: str, take: TakeTrials, extra: dict[str, Any]) -> None:
+    """Have the run's labeller label trials.
+
+    `extra` holds the `endpoints` for a local labeller, the address of the run's `limits`, and when
+    it `ends`.
+    """
+    from flows.workers.limits import exchange_at
+    from stages.diagnose.labelling.work import label_until_empty
+
+    exchange = exchange_at(extra["limits"])
+    label_until_empty(store, run_id, take, extra["endpoints"], exchange, extra["ends"])
+
+
 def score_shift(store: Store, run_id: str, take: TakeTrials, extra: dict[str, Any]) -> None:
     """Score trials.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from quality.agreement.measures import ICC_FORM, Measures, Scores, between, measures, pearson
 from quality.agreement.probes import probes
 from quality.agreement.scored import Scored, scored
-from quality.statistics.bootstrap import Chosen, bootstrapped
+from quality.statistics.bootstrap import Chosen, bootstrapped, drawn_rows, rows_by_task
 from taskdata.errors import Misuse
 from taskdata.schema.agreement import (
     Agreement,
@@ -118,14 +117,14 @@ def _pass_rates(study: Scored, threshold: float) -> PassRates:
         for scores in (study.human, study.judge)
     )
     tasks = [output[0] for output in study.outputs]
-    rows_of = _clusters(tasks)
+    groups = rows_by_task(tasks)
 
     def told(chosen: Chosen) -> tuple[float, float]:
-        rows = _rows(rows_of, chosen)
+        rows = drawn_rows(groups, chosen)
         one, other = ours[rows], theirs[rows]
         return pearson(one, other), float(np.abs(one - other).mean())
 
-    correlation, difference = bootstrapped(told, len(rows_of), [len(tasks)] * 2)
+    correlation, difference = bootstrapped(told, len(groups), [len(tasks)] * 2)
     return PassRates(pearson=correlation, difference=difference)
 
 
@@ -192,18 +191,7 @@ def _of_leaves(
 
 def _agreement(tasks: Sequence[str], compare: Compare, count: int | None = None) -> Agreement:
     """Return the measures over rows that belong to these tasks."""
-    rows_of = _clusters(tasks)
+    groups = rows_by_task(tasks)
     counts = [len(tasks) if count is None else count] * len(Measures._fields)
-    found = bootstrapped(lambda chosen: compare(_rows(rows_of, chosen)), len(rows_of), counts)
+    found = bootstrapped(lambda chosen: compare(drawn_rows(groups, chosen)), len(groups), counts)
     return Agreement(**dict(zip(Measures._fields, found, strict=True)))
-
-
-def _clusters(tasks: Sequence[str]) -> list[list[int]]:
-    found: dict[str, list[int]] = {}
-    for row, task in enumerate(tasks):
-        found.setdefault(task, []).append(row)
-    return list(found.values())
-
-
-def _rows(rows_of: Sequence[Sequence[int]], chosen: Chosen) -> NDArray[np.intp]:
-    return np.fromiter(chain.from_iterable(rows_of[i] for i in chosen), dtype=np.intp)

@@ -41,7 +41,7 @@ def agent_detail(
         if r.outcome is not None and r.outcome.status is OutcomeStatus.FINISHED
     ]
     return AgentDetail(
-        harness=agent.harness,
+        harness=agent.way_of_working,
         model=None if agent.model is None else str(agent.model),
         root_sr_at={str(k): root_sr(results, rule.at(k)) for k in SUCCESS_THRESHOLDS},
         leaf_sr=groups.group_result(results, tasks, rule).leaf_sr,

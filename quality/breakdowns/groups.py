@@ -1,6 +1,6 @@
 """Groups of tasks, as GTA-2's figures have them, and what an agent reached on each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from quality.breakdowns.leaves import leaf_scores
 from quality.statistics.intervals import clustered_mean, clustered_share
@@ -87,10 +87,14 @@ def grouped(
         if result.root_score is not None:
             for name in grouping(tasks[result.trial.task_hash]):
                 members.setdefault(name, []).append(result)
+    return {name: group_result(members[name], tasks, rule) for name in in_order(members)}
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return names of groups as tables list them: sizes and difficulties rising, others by name."""
     order = [f"{low}-{high}" for low, high in _SIZES]
     order += [f"{family}, {level}" for family in Family for level in (*Difficulty, NO_DIFFICULTY)]
-    names = sorted(members, key=lambda n: (order.index(n) if n in order else len(order), n))
-    return {name: group_result(members[name], tasks, rule) for name in names}
+    return sorted(names, key=lambda n: (order.index(n) if n in order else len(order), n))
 
 
 def group_result(

@@ -46,14 +46,14 @@ def cluster_changes(night: Night, baseline: Sequence[Night]) -> tuple[ClusterCha
     """
     if not baseline:
         return ()
-    by_night = [{c.key: c for c in n.clusters} for n in baseline]
-    last = by_night[0]
-    now = {c.key: c for c in night.clusters}
-    found = [_known(c, night, baseline, by_night) for c in now.values()]
+    # A cluster may count several causes, and another night may have told them apart.
+    by_night = [{key: c for c in n.clusters for key in c.keys} for n in baseline]
+    now = {key for c in night.clusters for key in c.keys}
+    found = [_known(c, night, baseline, by_night) for c in night.clusters]
     found += [
         _known(c, night, baseline, by_night).model_copy(update={"change": "gone", "nights": 0})
-        for key, c in last.items()
-        if key not in now
+        for c in baseline[0].clusters
+        if not c.keys & now
     ]
     return tuple(sorted(found, key=lambda c: (_CHANGES.index(c.change), -c.cluster.trials)))
 
@@ -64,16 +64,16 @@ def _known(
     baseline: Sequence[Night],
     by_night: Sequence[dict[str, FailureCluster]],
 ) -> ClusterChange:
-    had = [cluster.key in known for known in by_night]
+    had = [not cluster.keys.isdisjoint(known) for known in by_night]
     in_a_row = len(list(takewhile(bool, had)))
     first = max((i for i, has in enumerate(had) if has), default=None)
-    before = by_night[0].get(cluster.key)
+    before = {known.key: known for key in cluster.keys if (known := by_night[0].get(key))}
     return ClusterChange(
         cluster=cluster,
         change="lasting" if had[0] else "new",
         first_seen=night.run_id if first is None else baseline[first].run_id,
         nights=in_a_row + 1,
-        trials_before=0 if before is None else before.trials,
+        trials_before=sum(known.trials for known in before.values()),
     )
 
 

@@ -1,10 +1,10 @@
 """What is kept of a finished run for the pages that look over many nights."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
-from quality.history.clusters import error_causes, failure_clusters
+from quality.clusters.grouping import Alike, error_causes, failure_clusters
 from quality.history.tools import night_tools
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Check, Judge
@@ -24,6 +24,7 @@ def night_of(
     tasks: Mapping[str, Task],
     gates: Iterable[GateResult] = (),
     *,
+    alike: Callable[[], Alike | None] = lambda: None,
     cost_usd: float | None = None,
     finished_at: datetime | None = None,
 ) -> Night:
@@ -36,6 +37,7 @@ def night_of(
         gates: The latest result of each of its gates.
         cost_usd: Of everything that was paid for in it; None: a price is unknown.
         finished_at: When it ended, where the run itself does not say yet.
+        alike: As for `failure_clusters`.
     """
     first = [result for result in results if result.trial.round == 0]
     ended = run.finished_at or finished_at
@@ -49,7 +51,11 @@ def night_of(
         controls=controls,
         tasks=tuple(_task(key, tasks[key]) for key in sorted(tasks)),
         cells=_cells(run.config, first),
-        clusters=failure_clusters(first, without=controls),
+        clusters=tuple(
+            # Trials are named on the run's own page: here there would be too many.
+            cluster.model_copy(update={"trial_ids": ()})
+            for cluster in failure_clusters(first, tasks, without=controls, alike=alike)
+        ),
         tools=night_tools(first, without=controls),
         error_causes=dict(error_causes(first)),
         gates={gate.gate: gate.success for gate in gates},

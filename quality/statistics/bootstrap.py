@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,19 @@ FEWEST_CLUSTERS = 5
 
 Chosen = Sequence[int]
 """Numbers of clusters, one as often as it was drawn."""
+
+
+def rows_by_task(tasks: Sequence[str]) -> list[list[int]]:
+    """Return the clusters: the rows of each task, where `tasks[i]` is the task of row i."""
+    found: dict[str, list[int]] = {}
+    for row, task in enumerate(tasks):
+        found.setdefault(task, []).append(row)
+    return list(found.values())
+
+
+def drawn_rows(clusters: Sequence[Sequence[int]], chosen: Chosen) -> NDArray[np.intp]:
+    """Return the rows of the clusters that were drawn, each as often as its cluster was."""
+    return np.fromiter(chain.from_iterable(clusters[i] for i in chosen), dtype=np.intp)
 
 
 def bootstrapped(

@@ -73,9 +73,10 @@ def trial_scores_suite(rules: ScoreRules = ScoreRules()) -> Suite:
 
 def _row(result: TrialResult, task: Task) -> dict[str, Any]:
     trial, score = result.trial, result.score
+    arm = f", arm {trial.arm}" if trial.arm else ""
     plays_reference = trial.agent == "reference" and trial.tier == Tier.WORKFLOW
     return {
-        "trial": f"{trial.id} ({trial.agent} on {trial.task_id}, round {trial.round})",
+        "trial": f"{trial.id} ({trial.agent} on {trial.task_id}, round {trial.round}{arm})",
         "trial_id": trial.id,
         "state": _state(result),
         "root_score": result.root_score,

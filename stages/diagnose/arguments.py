@@ -30,16 +30,25 @@ _CONFIDENCE = {
     REPEATS_PROMPT: _LIKELY,
     WRONG_FORMAT: _LIKELY,
 }
-_ASKS = re.compile(
+ASKS = re.compile(
     r"\b(please|could you|can you|would you)( please)? (provide|share|upload|specify|clarify|send|"
-    r"tell me|give me|confirm|attach)\b|\bi need (more|further|additional) (information|details)\b|"
+    r"tell me|give me|confirm|attach|ensure|make sure)\b|"
+    r"\bi need (more|further|additional) (information|details)\b|"
     r"\bwhich .{1,80} (do|would) you (want|mean|prefer)\b",
     re.IGNORECASE,
 )
+"""Words with which the user is asked for more."""
 _SEVERAL = re.compile(r"\bhas \d+ actions\b")
-_BROKEN_ACTION = re.compile(r"\bAction Input\b.{0,40}\bwithout\b|\bno Action Input\b|names no tool")
+_BROKEN_ACTION = re.compile(
+    r"\bAction Input\b.{0,40}\bwithout\b|\bno Action Input\b|names no tool|"
+    r"\bdoes not name its arguments\b"
+)
 _NO_STEP = re.compile(r"\bhas no Action and no Final Answer\b|\bObservation of your own\b")
-_FINAL = re.compile(r"\bfinal[ _]?answer\b|^\s*(the )?answer( is)?\s*[:=]", re.IGNORECASE | re.M)
+_FINAL = re.compile(
+    r"^[\s*_#>]{0,20}(the )?final[ _]?answer\b|\bfinal[ _]?answer\b[\"'*_ ]{0,4}(:|=|is\b)|"
+    r"^\s*(the )?answer( is)?\s*[:=]",
+    re.IGNORECASE | re.MULTILINE,
+)
 _PROTOCOL = re.compile(
     r"^[ \t>*_#]{0,20}(thought|action|action input|observation)[ \t*_]{0,8}:", re.I | re.M
 )
@@ -98,7 +107,7 @@ def _fault_of_text(
         answer = record.transcript.final_answer
         if _PROTOCOL.search(answer[:_READ_CHARS]):
             return WRONG_FORMAT, f"the final answer holds a step: {answer}", None
-        asks = _ASKS.search(answer[:_READ_CHARS])
+        asks = ASKS.search(answer[:_READ_CHARS])
         return (ASKS_USER, answer[asks.start() :], None) if asks else None
     if turn.reply.stop_reason == "length" or not text.strip():
         return None  # a fault of length, not of form
@@ -113,7 +122,7 @@ def _fault_of_text(
         return None  # a turn in a talk, or an answer after which more was asked for
     if _FINAL.search(text):
         return WRONG_FORMAT, text, None
-    asks = _ASKS.search(text)
+    asks = ASKS.search(text)
     return (ASKS_USER, text[asks.start() :], None) if asks else (NO_ACTION, text, None)
 
 

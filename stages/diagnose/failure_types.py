@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from stages.diagnose.signals import LeafSignal
 from taskdata.schema.checkpoint import Checkpoint, ToolResultCheck, checked_by_code
 from taskdata.schema.diagnosis import FailureType
+from taskdata.schema.self_verification import LOOKING_TOOLS
 
 FORM_CHECKS = frozenset(
     [
@@ -32,6 +33,7 @@ FORM_CHECKS = frozenset(
         "json_length",
         "pptx_slides",
         "pptx_titles",
+        "pptx_text_fits",
         "pptx_text_size",
         "pptx_words_per_slide",
         "pptx_notes",
@@ -71,6 +73,7 @@ FACT_CHECKS = frozenset(
         "json_items",
     ]
 )
+_LOOKS = LOOKING_TOOLS | {"view_file"}
 _REASONING = re.compile(r"\b(recommend|justif|rational|trade-?off|argue|reasons?\b)", re.IGNORECASE)
 _SOURCES = re.compile(r"\b(cit(es?|ed|ation)|sources?|quot(es?|ed)|extracts?)\b", re.IGNORECASE)
 _LAYOUT = re.compile(r"\b(layout|legible|readable|typograph|format|visual)", re.IGNORECASE)
@@ -84,7 +87,9 @@ def leaf_type(leaf: Checkpoint) -> FailureType:
     """
     verifier = leaf.verifier
     if isinstance(verifier, ToolResultCheck):
-        return FailureType.DATA_EXTRACTION
+        # What a look would have shown is how the work looks.
+        is_a_look = bool(_LOOKS & set(verifier.tools))
+        return FailureType.FORMATTING if is_a_look else FailureType.DATA_EXTRACTION
     check = checked_by_code(verifier)
     if check is not None and check.name in FORM_CHECKS:
         return FailureType.FORMATTING

@@ -9,14 +9,14 @@ execution cannot be judged.
 - not attempted: no tool was called, no file left and no answer given. A call that only reads is an
 attempt.
 - plan: the work was not begun. No tool was called, or no call was well formed, or the trial ended
-without a step toward any of the deliverables.
+without a step toward any of the files that were asked for.
 - execute: tools were used, and the work broke down there. Most calls failed, or the trial ended on
 failing calls or at a limit of its budget with a deliverable missing.
 - handoff: work was done but did not arrive. Deliverables that are missing, misnamed or unreadable
 cost at least half of the points.
-- refine: most leaves hold, but finer requirements do not.
-- reason: the work was done and most of it arrived, but most of its content is wrong: content that
-arrived cost at least half of the points.
+- refine: more than half of the leaves hold, but finer requirements do not.
+- reason: most of what was asked for arrived, but its content is wrong: content that arrived cost at
+least half of the points.
 - undetermined: none of these fits.
 
 The tool calls of a program or of an imported result are unknown. Such a trial is never labelled not
@@ -30,14 +30,15 @@ not hold. B (composition): some inner node does not hold though most of its leav
 from collections.abc import Callable
 
 from stages.diagnose.failure_types import costliest_type, leaf_type
-from stages.diagnose.signals import LeafSignal, Signals, one_line
+from stages.diagnose.signals import ANSWER, ANY_FILE, LeafSignal, Signals, one_line
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
 from taskdata.schema.success import TrialVerdict
 from taskdata.schema.transcript import Ending
 
-LABELLER = "rules@3"
+LABELLER = "rules@4"
 """Trials with labels of an earlier version are due again."""
 _QUOTED = 3
+_ABSENT = {ANSWER: "no final answer was given", ANY_FILE: "no file was left"}
 
 
 def diagnose(trial_id: str, signals: Signals) -> Diagnosis:
@@ -111,13 +112,23 @@ def _never_set_about(signals: Signals) -> str | None:
         return None
     if signals.calls == 0:
         return f"no tool was called in {_count(signals.turns, 'turn')}"
+    if signals.malformed_calls == signals.calls == 1:
+        return (
+            f"the only tool call named no known tool with readable arguments: {signals.first_error}"
+        )
     if signals.malformed_calls == signals.calls:
         return (
             f"none of {_count(signals.calls, 'tool call')} named a known tool with readable "
             f"arguments, first: {signals.first_error}"
         )
-    nothing_delivered = set(signals.missing) == set(signals.asked)
-    if nothing_delivered and not signals.writing_calls and not signals.failed_calls:
+    # Whatever is read for an answer is a step toward it.
+    files = set(signals.asked) - {ANSWER}
+    if (
+        files
+        and files == set(signals.missing)
+        and not signals.writing_calls
+        and not signals.failed_calls
+    ):
         return (
             f"{_count(signals.calls, 'tool call')}, none of them toward {', '.join(signals.asked)}"
         )
@@ -127,14 +138,18 @@ def _never_set_about(signals: Signals) -> str | None:
 def _broke_down(signals: Signals) -> str | None:
     failed, calls = signals.failed_calls, signals.calls
     first = f"first: {signals.first_error}"
+    if failed == calls == 1:
+        return f"the only tool call failed: {signals.first_error}"
     if 2 * failed > calls:
         return f"{failed} of {_count(calls, 'tool call')} failed, {first}"
     if not signals.undelivered:
         return None
+    if signals.failures_at_end == 1:
+        return f"the last tool call failed: {signals.last_error}"
     if signals.failures_at_end:
         return f"the last {_count(signals.failures_at_end, 'tool call')} failed, {first}"
     if signals.ending is not Ending.FINISHED:
-        missing = ", ".join(signals.undelivered)
+        missing = ", ".join(_with_article(name) for name in signals.undelivered)
         return f"the trial ended {signals.ending.replace('_', ' ')} without {missing}"
     return None
 
@@ -150,7 +165,7 @@ def _did_not_arrive(signals: Signals) -> str | None:
 
 def _nearly_right(signals: Signals) -> str | None:
     held = sum(leaf.holds for leaf in signals.leaves)
-    if 2 * held < len(signals.leaves):
+    if 2 * held <= len(signals.leaves):
         return None
     return f"{held} of {len(signals.leaves)} scored leaves hold, the finer ones do not"
 
@@ -166,7 +181,7 @@ def _wrong_content(signals: Signals) -> str | None:
         return None
     held = sum(leaf.holds for leaf in signals.leaves)
     return (
-        f"the work was done and most of it delivered, but only {held} of {len(signals.leaves)} "
+        f"most of what was asked for was delivered, but only {held} of {len(signals.leaves)} "
         f"scored leaves hold; wrong content cost {content:.1f} of the {lost:.1f} points lost"
     )
 
@@ -185,7 +200,7 @@ def _levels(signals: Signals) -> tuple[FailureLevels, list[str]]:
             f"{_count(signals.unanswered, 'leaf', 'leaves')} got no verdict, which leaves the root "
             f"score between {signals.lower:.1f} and {signals.upper:.1f}"
         )
-    findings += [f"deliverable {name} is missing" for name in signals.missing]
+    findings += [_ABSENT.get(name, f"deliverable {name} is missing") for name in signals.missing]
     findings += [
         f"{one_line(name)} was delivered, of the type of a missing one"
         for name in signals.misnamed[:_QUOTED]
@@ -203,6 +218,10 @@ def _levels(signals: Signals) -> tuple[FailureLevels, list[str]]:
 def _leaf_sentence(leaf: LeafSignal) -> str:
     requirement = one_line(leaf.checkpoint.requirement)
     return f"leaf {leaf.checkpoint.id} scored {leaf.score:.1f} of 10: {requirement}"
+
+
+def _with_article(name: str) -> str:
+    return f"a {name}" if name == ANSWER else name
 
 
 def _count(number: int, noun: str, plural: str = "") -> str:

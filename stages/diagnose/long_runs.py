@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
+from stages.diagnose.lost_context import lost_context
 from stages.diagnose.parameters import CUT_OFF
 from stages.diagnose.record import Call, Record, Turn, label, of_call
-from stages.diagnose.signals import one_line
+from stages.diagnose.signals import ANSWER, ANY_FILE, one_line
 from taskdata.schema.diagnosis import Evidence, Label, Taxonomy
-from taskdata.schema.tool_use import FINISH, OVERLONG_CHARS
+from taskdata.schema.tool_use import ENDING_TOOLS, OVERLONG_CHARS, result_chars
 from taskdata.schema.transcript import Ending
 
 _REPEATS = 3
@@ -56,6 +57,7 @@ def long_run_labels(record: Record) -> tuple[Label, ...]:
         *dropped,
         *_label("overlong_output", _FACT, _overlong(record.calls)),
         *_label("cut_off_reply", _FACT, _cut_off(record)),
+        *_label("lost_context", _CONCLUDED, lost_context(record)),
         *_wasted_budget(record),
     )
 
@@ -66,15 +68,17 @@ def _loops(record: Record) -> tuple[Label, ...]:
 
 
 def _repeats_at_the_end(record: Record) -> list[Evidence]:
-    """Return the last call if the agent had just repeated it when a limit ended the run."""
+    """Return the last call if the last turn had just repeated it when a limit ended the run."""
     calls = record.calls[-2:]
     if (
         record.transcript.ending not in _BUDGETS
         or len(calls) < 2
         or _key(calls[0]) != _key(calls[1])
+        or calls[1].turn != (len(record.turns) or None)
     ):
         return []
-    return [of_call(calls[1], "called again with the same result, then a limit was reached")]
+    told = "called again with the same arguments and result, then a limit was reached"
+    return [of_call(calls[1], told)]
 
 
 def _key(call: Call) -> tuple[str, str, str]:
@@ -127,7 +131,11 @@ def _early_end(record: Record) -> tuple[Label, ...]:
         said = Evidence(says=one_line(_around(match)), turn=last)
         return _label("handed_back", _CONCLUDED, [said])
     missing = [
-        Evidence(says="the agent ended its work without it", turn=last, deliverable=name)
+        Evidence(
+            says=f"the agent ended its work without {name}",
+            turn=last,
+            deliverable=None if name in (ANSWER, ANY_FILE) else name,
+        )
         for name in record.signals.missing
         if not record.signals.misnamed
     ]
@@ -146,8 +154,9 @@ def _too_few(record: Record) -> Iterator[Evidence]:
 
 def _overlong(calls: Iterable[Call]) -> Iterator[Evidence]:
     for call in calls:
-        if len(call.event.text) > OVERLONG_CHARS:
-            yield of_call(call, f"a result of {len(call.event.text)} characters")
+        length = result_chars(call.event)
+        if length > OVERLONG_CHARS:
+            yield of_call(call, f"a result of {length} characters")
 
 
 def _cut_off(record: Record) -> Iterator[Evidence]:
@@ -171,7 +180,7 @@ def _wasted_budget(record: Record) -> tuple[Label, ...]:
 
 
 def _brought_nothing(turn: Turn) -> bool:
-    own = [call.event for call in turn.calls if call.event.call.tool != FINISH]
+    own = [call.event for call in turn.calls if call.event.call.tool not in ENDING_TOOLS]
     return all(event.error is not None for event in own)
 
 

@@ -37,7 +37,7 @@ _IN_WORDS = (
     (MISSING, re.compile(r"\bis missing$|is a required property", re.MULTILINE)),
     (HALLUCINATED, re.compile(r"is not an argument of this tool|is not one of|should be '")),
 )
-_NO_OBJECT = re.compile(
+NO_OBJECT = re.compile(
     r"there is no (file|folder|sheet|table|image|slide)\b|no such file|is a folder\b|"
     r"outside the workspace|filenotfounderror|sheet .{0,60} (does not exist|not found)|"
     r"(path|file|url|page) .{0,120}(does not exist|not found|could not be (found|reached))|"
@@ -46,10 +46,11 @@ _NO_OBJECT = re.compile(
 )
 _BEYOND = re.compile(
     r"there (is|are) no (page|pages|second|frame|row|slide)s? \d|out of (range|bounds)|"
-    r"exceeds the|beyond the (end|last)|indexerror",
+    r"exceeds the|beyond the (end|last)|\bis past\b|indexerror",
     re.IGNORECASE,
 )
 _REFERS = re.compile(r"(^|_|[a-z])(id|ids|path|file|filename|url|uri)$", re.IGNORECASE)
+_PROGRAMS = frozenset({"python_execute"})
 _NOTHING_ELSE: Registry[Any] = Registry()
 _READ_CHARS = 4_000
 _MOST_REFERENCES = 50
@@ -84,9 +85,10 @@ def _faults(call: Call, specs: Mapping[str, ToolSpec]) -> list[tuple[str, float,
     event = call.event
     if event.error is ToolErrorKind.REFUSED:
         text = event.text[:_READ_CHARS]
-        if _BEYOND.search(text):
+        # An index beyond a list in a program's traceback is no argument of the call.
+        if event.call.tool not in _PROGRAMS and _BEYOND.search(text):
             return [(RANGE, _READ, "")]
-        return [(OBJECT, _READ, "")] if _NO_OBJECT.search(text) else []
+        return [(OBJECT, _READ, "")] if NO_OBJECT.search(text) else []
     if event.error is not ToolErrorKind.BAD_ARGUMENTS or CUT_OFF in event.text[:_READ_CHARS]:
         return []
     if event.call.arguments is None:
@@ -131,7 +133,7 @@ def _references(call: Call) -> Iterator[str]:
     """Yield the arguments of a refused call that name an object that must exist already."""
     if call.event.error is not ToolErrorKind.REFUSED:
         return
-    if not _NO_OBJECT.search(call.event.text[:_READ_CHARS]):
+    if not NO_OBJECT.search(call.event.text[:_READ_CHARS]):
         return
     for name, value in (call.event.call.arguments or {}).items():
         if not isinstance(value, str | int) or isinstance(value, bool) or not _REFERS.search(name):

@@ -13,7 +13,7 @@ from taskdata.schema.diagnosis import LABELS, Evidence, Label, Taxonomy
 from taskdata.schema.run import TrialOutcome
 from taskdata.schema.scores import LeafScore, TrialScore
 from taskdata.schema.task import Task
-from taskdata.schema.tool_use import FINISH
+from taskdata.schema.tool_use import ENDING_TOOLS
 from taskdata.schema.transcript import MessageEvent, ModelEvent, ToolEvent, Transcript
 
 MOST_EVIDENCE = 5
@@ -100,7 +100,7 @@ class Record:
             else:
                 call = Call(len(replies) or None, event)
                 by_turn[len(replies)].append(call)
-                if event.call.tool != FINISH:
+                if event.call.tool not in ENDING_TOOLS:
                     calls.append(call)
         turns = tuple(
             Turn(number, reply, tuple(by_turn[number]), tuple(told[number]))

@@ -10,19 +10,23 @@ from itertools import takewhile
 from pathlib import PurePosixPath
 
 from taskdata.errors import NightshiftError
-from taskdata.schema.checkpoint import Checkpoint, Judge, checked_by_code
-from taskdata.schema.run import TrialOutcome
-from taskdata.schema.scores import NodeScore, TrialScore
+from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, checked_by_code
+from taskdata.schema.run import Deliverable, TrialOutcome
+from taskdata.schema.scores import CheckFinding, NodeScore, TrialScore
 from taskdata.schema.service import service_of
 from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.task import Task
 from taskdata.schema.tool import ToolErrorKind
+from taskdata.schema.tool_use import ENDING_TOOLS
 from taskdata.schema.transcript import Ending, ToolEvent, Transcript
 from taskdata.schema.views import RenderedDeliverable, UnreadableView
 
 ANSWER = "final answer"
 """The final answer, among the names of deliverables."""
+ANY_FILE = "any file"
+"""What a task asks for that names its files only in its query and in the program that scores it."""
 _TEXT_LENGTH = 160
+_ROUNDING = 1e-9
 _MALFORMED = {ToolErrorKind.UNKNOWN_TOOL, ToolErrorKind.BAD_ARGUMENTS}
 _WRITERS = {"python_execute", "write_file", "Plot"}
 
@@ -34,13 +38,15 @@ class LeafSignal:
     checkpoint: Checkpoint
     score: float
     holds: bool
-    """The score is above the run's threshold."""
+    """The score is above the run's threshold, or high enough for the parent that requires it."""
     share: float
     """Share (0-1) of the root score that the leaf decides, among the scored leaves."""
     undelivered: bool
     """The deliverable that the leaf is about is missing, unreadable or empty."""
     absent: bool = False
     """The deliverable is missing, and no delivered file seems to be meant for it."""
+    finding: CheckFinding | None = None
+    """What its check counted, without any value; None: nothing."""
 
     @property
     def lost(self) -> float:
@@ -63,7 +69,7 @@ class Signals:
     ending: Ending
     turns: int
     calls: int
-    """Tool calls other than finish."""
+    """Tool calls other than those that end the trial."""
     failed_calls: int
     malformed_calls: int
     """Calls of a tool that does not exist, or with arguments that could not be read."""
@@ -71,10 +77,12 @@ class Signals:
     """How many consecutive calls had failed when the trial ended."""
     first_error: str
     """`tool: message` of the first failed call; empty if none failed."""
+    last_error: str
+    """The same of the last failed call."""
     writing_calls: int
     """Calls that wrote a file, or of a tool that writes files."""
     asked: tuple[str, ...]
-    """Names of the deliverables; the final answer if no file is asked for."""
+    """Names of the deliverables; otherwise the final answer, any file or, with services, none."""
     missing: tuple[str, ...]
     misnamed: tuple[str, ...]
     """Files delivered under another name, with the type of a missing deliverable."""
@@ -123,7 +131,7 @@ def observe(
     root = score.root
     if root.score is None or root.lower is None or root.upper is None:
         raise NightshiftError(f"trial {score.trial_id} has no scored leaf to learn from")
-    calls = [event for event in transcript.tool_events if event.call.tool != "finish"]
+    calls = [event for event in transcript.tool_events if event.call.tool not in ENDING_TOOLS]
     failed = [event for event in calls if event.error is not None]
     missing, misnamed = _missing(task, outcome)
     unreadable = tuple(r.name for r in rendered if isinstance(r.view, UnreadableView))
@@ -142,8 +150,9 @@ def observe(
         malformed_calls=sum(event.error in _MALFORMED for event in calls),
         failures_at_end=len(list(takewhile(lambda e: e.error is not None, reversed(calls)))),
         first_error=_error(failed[0]) if failed else "",
+        last_error=_error(failed[-1]) if failed else "",
         writing_calls=sum(_writes(event) for event in calls),
-        asked=asked or (ANSWER,),
+        asked=asked or _unnamed(task),
         missing=missing,
         misnamed=misnamed,
         unreadable=tuple(name for name in asked if name in unreadable),
@@ -175,13 +184,15 @@ def _writes(event: ToolEvent) -> bool:
 def _missing(task: Task, outcome: TrialOutcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the missing deliverables, and the files that may be meant for them."""
     delivered = {d.name for d in outcome.deliverables if not task.is_answer(d.name)}
+    if (unnamed := _unnamed(task)) == (ANY_FILE,):
+        return (() if _own_files(task, outcome) or outcome.rejected_files else unnamed), ()
     asked = {d.name for d in task.deliverables}
     missing = tuple(d.name for d in task.deliverables if not any(map(d.matches, delivered)))
     types = {PurePosixPath(name).suffix.lower() for name in missing}
     others = sorted(delivered - asked)
     misnamed = tuple(o for o in others if PurePosixPath(o).suffix.lower() in types)
-    if not asked and not outcome.final_answer.strip():
-        missing = (ANSWER,)
+    if not outcome.final_answer.strip():
+        missing += unnamed
     return missing, misnamed
 
 
@@ -196,30 +207,62 @@ def _leaves(
     if not outcome.final_answer.strip():
         undelivered = undelivered | {ANSWER}
     absent = {name for name in undelivered if not _is_there_somehow(name, outcome, task)}
+    required = _required(task.checkpoints)
     leaves = []
+    findings = {leaf.leaf_id: leaf.finding for leaf in score.leaves}
     for leaf_id, leaf_score, share in _shares(score.root, 1.0):
         looked_at = _looked_at(checkpoints[leaf_id])
         leaves.append(
             LeafSignal(
                 checkpoint=checkpoints[leaf_id],
                 score=leaf_score,
-                holds=leaf_score > threshold,
+                holds=leaf_score >= required[leaf_id] - _ROUNDING
+                if leaf_id in required
+                else leaf_score > threshold,
                 share=share,
                 undelivered=bool(looked_at) and looked_at <= undelivered,
                 absent=bool(looked_at) and looked_at <= absent,
+                finding=findings.get(leaf_id),
             )
         )
     return tuple(leaves)
 
 
+def _unnamed(task: Task) -> tuple[str, ...]:
+    """Return what a task without deliverables asks for; nothing if its services may hold it."""
+    if task.deliverables:
+        return ()
+    if not all(isinstance(leaf.verifier, ScriptCheck) for leaf in task.checkpoints.leaves()):
+        return (ANSWER,)
+    return () if task.services else (ANY_FILE,)
+
+
+def _required(node: Checkpoint) -> dict[str, float]:
+    """Return the least score of each leaf that its parent requires to pass."""
+    found = {name: mark for child in node.children for name, mark in _required(child).items()}
+    if node.rule == "all_required":
+        found |= {c.id: node.passes_from for c in node.children if c.verifier and c.weight}
+    return found
+
+
 def _left_nothing(task: Task, outcome: TrialOutcome) -> bool:
-    # The final state of a task's services exists whatever the agent does.
-    own = [
+    own = _own_files(task, outcome)
+    return not (own or outcome.rejected_files or outcome.final_answer.strip())
+
+
+def _own_files(task: Task, outcome: TrialOutcome) -> list[Deliverable]:
+    """Return the files that are there because of what the agent did.
+
+    The final state of a task's services, and inputs in the output folder, are there anyway.
+    """
+    given = {(file.path, file.sha256) for file in task.files}
+    return [
         d
         for d in outcome.deliverables
-        if service_of(d.name, task.services) is None and not task.is_answer(d.name)
+        if service_of(d.name, task.services) is None
+        and not task.is_answer(d.name)
+        and (d.name, d.sha256) not in given
     ]
-    return not (own or outcome.rejected_files or outcome.final_answer.strip())
 
 
 def _is_there_somehow(name: str, outcome: TrialOutcome, task: Task) -> bool:
@@ -256,7 +299,7 @@ def _looked_at(leaf: Checkpoint) -> set[str]:
         return {check.deliverable or ANSWER}
     if isinstance(leaf.verifier, Judge):
         return set(leaf.verifier.deliverables) or {ANSWER}
-    return set()
+    return {ANY_FILE} if isinstance(leaf.verifier, ScriptCheck) else set()
 
 
 def _broken(node: NodeScore, threshold: float) -> list[str]:

@@ -5,20 +5,27 @@ these labels. Faults of parameters are in `parameters`.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 
-from stages.diagnose.parameters import parameter_labels
+from stages.diagnose.parameters import NO_OBJECT, parameter_labels
 from stages.diagnose.record import Call, Record, label, of_call
-from stages.diagnose.signals import LeafSignal
+from stages.diagnose.signals import LeafSignal, one_line
 from taskdata.schema.checkpoint import Check, Judge, ToolResultCheck
 from taskdata.schema.diagnosis import Evidence, Label, Taxonomy
 from taskdata.schema.self_verification import VISIBLE, SelfVerification, verification_of
+from taskdata.schema.task import Tier
 from taskdata.schema.tool import ToolErrorKind
-from taskdata.schema.transcript import Ending
+from taskdata.schema.transcript import Ending, MessageEvent, ToolEvent
 
 _TEXT_WRITER, _TEXT_READER = "write_file", "read_file"
-_BINARY = frozenset({".docx", ".pptx", ".xlsx", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp"})
+_BINARY = frozenset(
+    {".docx", ".pptx", ".xlsx", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp"}
+    | {".wav", ".mp3", ".flac", ".ogg", ".mp4", ".mov", ".webm"}
+)
+_NO_READERS = frozenset({_TEXT_WRITER, "list_files", "Calculator", "Solver"})
+"""Tools that read no content of a file, whatever their arguments."""
+_NAMED_FILES = 3
 _REPEATED_FAILURES = 3
 _FACT, _LIKELY, _CONCLUDED = 1.0, 0.9, 0.7
 _FAULTS = {
@@ -56,7 +63,7 @@ def _hallucinated_tools(record: Record) -> tuple[Label, ...]:
 
 
 def _wrong_tools(record: Record) -> tuple[Label, ...]:
-    """Return the label if a tool for text was used on an office file, PDF or picture."""
+    """Return the label if a tool for text was used on an office file, PDF, picture or recording."""
     broken = set(record.signals.unreadable)
     found = []
     for call in record.calls:
@@ -65,7 +72,8 @@ def _wrong_tools(record: Record) -> tuple[Label, ...]:
             continue
         name = _path(call).removeprefix("output/")
         tool, was_refused = call.event.call.tool, call.event.error is ToolErrorKind.REFUSED
-        if tool in (_TEXT_WRITER, _TEXT_READER) and was_refused:
+        is_absent = tool == _TEXT_READER and NO_OBJECT.search(call.event.text)
+        if tool in (_TEXT_WRITER, _TEXT_READER) and was_refused and not is_absent:
             found.append(of_call(call))
         elif tool == _TEXT_WRITER and name in broken:
             found.append(of_call(call, f"wrote text as {ending}; the file could not be read"))
@@ -73,12 +81,19 @@ def _wrong_tools(record: Record) -> tuple[Label, ...]:
 
 
 def _missing_tools(record: Record) -> tuple[Label, ...]:
-    """Return the label if a leaf asks for a tool's result and no such tool was called.
+    """Return the label if a necessary call was never made.
 
-    An agent that tried nothing gets no such label: its stage is `not_attempted` already.
+    Such a call is one whose result a leaf asks for, and, for an agent that ended its work itself,
+    one that reads an input file. An agent that tried nothing gets no such label: its stage is
+    `not_attempted` already.
     """
     if record.signals.tried_nothing:
         return ()
+    asked = _label("missing_essential_tool", _LIKELY, _results_not_asked_for(record))
+    return asked or _label("missing_essential_tool", _CONCLUDED, _unread_inputs(record))
+
+
+def _results_not_asked_for(record: Record) -> list[Evidence]:
     called = {call.event.call.tool for call in record.calls}
     found = []
     for leaf in record.signals.leaves:
@@ -87,7 +102,33 @@ def _missing_tools(record: Record) -> tuple[Label, ...]:
             continue
         told = f"none of {', '.join(verifier.tools)} was called"
         found.append(Evidence(says=told, leaf=leaf.checkpoint.id))
-    return _label("missing_essential_tool", _LIKELY, found)
+    return found
+
+
+def _unread_inputs(record: Record) -> list[Evidence]:
+    """Return the last turn if the agent ended its work and cannot have read its input files.
+
+    An atomic task needs each of its few files; of another task the agent must have read none.
+    """
+    files = [PurePosixPath(file.path).name for file in record.task.files]
+    was_shown = any(
+        isinstance(event, MessageEvent) and event.shown for event in record.transcript.events
+    )
+    if not files or was_shown or record.transcript.ending is not Ending.FINISHED:
+        return []
+    others = [c for c in record.calls if not any(name in c.written for name in files)]
+    if any(not _reads_nothing(call.event) for call in others):
+        return []  # what these calls read cannot be told from their arguments
+    unread = [name for name in files if not any(name in c.written for c in record.calls)]
+    if not unread or (unread != files and record.task.tier is not Tier.ATOMIC):
+        return []
+    told = f"the work ended, and no call read {', '.join(unread[:_NAMED_FILES])}"
+    return [Evidence(says=one_line(told), turn=len(record.turns) or None)]
+
+
+def _reads_nothing(event: ToolEvent) -> bool:
+    tool, is_unknown = event.call.tool, event.error is ToolErrorKind.UNKNOWN_TOOL
+    return is_unknown or tool in _NO_READERS or tool.endswith("FileGenerator")
 
 
 def _same_failed_plan(record: Record) -> tuple[Label, ...]:
@@ -110,7 +151,8 @@ def _verification(record: Record) -> tuple[Label, ...]:
     The confidence is that of a conclusion, because it is unknown whether a look would have helped.
     """
     faults: dict[str, list[Evidence]] = defaultdict(list)
-    about = _leaves_by_deliverable(record.signals.leaves)
+    delivered = {file.name for file in record.outcome.deliverables}
+    about = _leaves_by_deliverable(record.signals.leaves, delivered)
     for file in record.outcome.deliverables:
         failed = [leaf for leaf in about.get(file.name, ()) if not leaf.holds]
         is_asked = any(spec.matches(file.name) for spec in record.task.deliverables)
@@ -147,7 +189,9 @@ def _fault(path: str, record: Record) -> tuple[str, Call | None] | None:
     return (_INCOMPLETE if looked else _FAULTS[level]), record.calls[changes[-1]]
 
 
-def _leaves_by_deliverable(leaves: Iterable[LeafSignal]) -> dict[str, list[LeafSignal]]:
+def _leaves_by_deliverable(
+    leaves: Iterable[LeafSignal], delivered: Collection[str]
+) -> dict[str, list[LeafSignal]]:
     about: dict[str, list[LeafSignal]] = defaultdict(list)
     for leaf in leaves:
         verifier = leaf.checkpoint.verifier
@@ -156,6 +200,8 @@ def _leaves_by_deliverable(leaves: Iterable[LeafSignal]) -> dict[str, list[LeafS
             names = (verifier.deliverable,)
         elif isinstance(verifier, Judge):
             names = verifier.deliverables
+        elif isinstance(verifier, ToolResultCheck):
+            names = tuple(name for name in verifier.contains if name in delivered)
         for name in names:
             about[name].append(leaf)
     return about

@@ -54,10 +54,12 @@ class Counts:
         models = [event for event in journal.events if isinstance(event, ModelEvent)]
         tools = [event for event in journal.events if isinstance(event, ToolEvent)]
         errors = sum(1 for event in tools if event.error is not None)
-        costs = [event.cost_usd for event in journal.events if event.cost_usd is not None]
+        parts = (*journal.events, *(journal.plan.replies if journal.plan else ()))
+        costs = [part.cost_usd for part in parts if part.cost_usd is not None]
+        planned = Usage() if journal.plan is None else journal.plan.usage
         return cls(
-            usage=sum((event.usage for event in models), Usage()),
-            cost_usd=sum(costs) if len(costs) == len(journal.events) else None,
+            usage=sum((event.usage for event in models), planned),
+            cost_usd=sum(costs) if len(costs) == len(parts) else None,
             turns=len(models) or len(tools),
             tool_calls=len(tools) if journal.calls_are_seen else None,
             tool_errors=errors if journal.calls_are_seen else None,
@@ -158,10 +160,11 @@ def cause(exc: Exception) -> str:
 def detail_of(store: Store, journal: Journal, exc: Exception) -> str:
     """Return the traceback, and the artifact with the events up to the failure; blocks."""
     detail = clean_text("".join(traceback.format_exception(exc)))[-_DETAIL_CHARS:]
-    if not journal.events:
+    if not journal.events and journal.plan is None:
         return detail
     try:
-        lines = "\n".join(event.model_dump_json() for event in journal.events)
+        parts = (*([] if journal.plan is None else [journal.plan]), *journal.events)
+        lines = "\n".join(part.model_dump_json() for part in parts)
         journal.pictures.store(store.artifacts)
         kept = store.artifacts.put_bytes(lines.encode())
     # Failing to store the events must not hide the cause.

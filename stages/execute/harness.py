@@ -168,11 +168,30 @@ def require_agent(agent: AgentSpec) -> None:
             f"agent {agent.name!r}: only harness 'react' takes structured_steps; remove it"
         )
     kind = harness_kind(agent.harness)
+    _require_planning(agent, kind)
     if not kind.may_have_model and kind.needs_model != (agent.model is not None):
         wants = "needs a model" if agent.model is None else "takes no model"
         raise Misuse(f"agent {agent.name!r}: harness {agent.harness!r} {wants}")
     if kind.require is not None:
         kind.require(agent)
+
+
+def _require_planning(agent: AgentSpec, kind: HarnessKind) -> None:
+    if not agent.plans:
+        return
+    if kind.predicts:
+        raise Misuse(
+            f"agent {agent.name!r}: step by step the reference is the plan; remove "
+            f"planning = {agent.planning!r}, or leave --mode step-by-step out"
+        )
+    if agent.model is None:
+        way_out = f"name one ({agent.way_of_working}:provider/model)"
+        alone = kind.may_have_model or kind.needs_model
+        raise Misuse(
+            f"agent {agent.name!r}: it has no model that could be asked for a plan; "
+            + (f"{way_out}, or " if alone else "")
+            + f"remove planning = {agent.planning!r}"
+        )
 
 
 def provider_for(agent: AgentSpec, provider: SandboxProvider) -> SandboxProvider:

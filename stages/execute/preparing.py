@@ -21,11 +21,15 @@ from environments.tool_runtime.states import require_ready
 from stages.execute.assignment import Harness
 from stages.execute.attempt import RunningAttempt
 from stages.execute.dialogue.simulated_user import TalkingUser
+from stages.execute.earlier import EarlierWork, earlier_work, sample_of
 from stages.execute.harness import HarnessKind, tools_that_run
+from stages.execute.planning.asked_once import AskedOnce
+from stages.execute.planning.plan_first import PlanFirst
 from stages.execute.preprocessing import Files, begun
 from stages.execute.talks import talking_user
 from taskdata.errors import Misuse
-from taskdata.schema.agent import AgentSpec
+from taskdata.schema.agent import AgentSpec, ModelSpec
+from taskdata.schema.arms import EarlierAttempt
 from taskdata.schema.model_call import CallPurpose
 from taskdata.schema.task import Task
 
@@ -62,6 +66,8 @@ class Prepared:
     """The tools and servers that the task offers."""
     surroundings: Surroundings
     workspace: Workspace
+    earlier: EarlierAttempt | None = None
+    """What the agent is told of the attempt that it refines; None in a first attempt."""
 
 
 @asynccontextmanager
@@ -84,8 +90,17 @@ async def prepared(
     shared, deadline, draft = attempt.shared, attempt.deadline, attempt.draft
     config = shared.worker.run.config
     offer = offered(task)
+    before = await asyncio.to_thread(earlier_work, attempt, task)
     require_ready(tools_that_run(kind, task, offer.tools), config, config.sandbox)
     harness = build(agent, task)
+    if agent.plans:
+        harness = PlanFirst(
+            harness,
+            _planner(attempt, agent),
+            system_prompt=task.brief(launched=shared.worker.run.created_at).system_prompt,
+            refines=agent.planning == "plan_refine",
+            plans_with_tools=not kind.is_program,
+        )
     user = talking_user(attempt, task, agent, kind)
     model = None if kind.metered else _model(attempt, agent)
     deadline.step = "starting its services"
@@ -100,10 +115,21 @@ async def prepared(
             deadline.step = "making its workspace"
             async with (
                 begun(shared.worker, task, ports, draft.started_at) as start,
-                _workspace(shared.worker.folder, task, start.files) as workspace,
+                _workspace(shared.worker.folder, task, start.files, before) as workspace,
             ):
                 around = Surroundings(services, network, start.servers)
-                yield Prepared(task, agent, kind, harness, model, user, offer, around, workspace)
+                yield Prepared(
+                    task,
+                    agent,
+                    kind,
+                    harness,
+                    model,
+                    user,
+                    offer,
+                    around,
+                    workspace,
+                    None if before is None else before.told,
+                )
         finally:
             if draft.limits is not None:
                 found = {"services": services.facts, "refused_targets": network.refused()}
@@ -114,33 +140,72 @@ def _model(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient | None:
     """Return the agent's model client; calls that earlier attempts have paid for are replayed."""
     if agent.model is None:
         return None
-    if agent.budget.max_usd is not None and price_of(agent.model) is None:
+    client, base_url = _asked(attempt, agent, agent.model)
+    replies = attempt.shared.worker.run.config.replies
+    if agent.model.provider == "local" and client is not None and replies == "ask":
+        return client
+    # A later attempt without feedback may ask what the first one asked, and is to be told anew.
+    log, sample = _log(attempt, agent.model), sample_of(attempt.due.trial)
+    return RecordedClient(client, agent.model, base_url, log, replies != "ask", sample)
+
+
+def _planner(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient:
+    """Return the client for the agent's plan, whose replies all agents of the run share.
+
+    Where the run keeps replies, other runs share them too.
+    """
+    if agent.model is None:
+        raise Misuse(f"agent {agent.name!r}: it has no model that could be asked for a plan")
+    client, base_url = _asked(attempt, agent, agent.model)
+    worker = attempt.shared.worker
+    recorded = RecordedClient(
+        client,
+        agent.model,
+        base_url,
+        _log(attempt, agent.model),
+        shares=True,
+        sample=sample_of(attempt.due.trial),
+        scope=worker.run.id if worker.run.config.replies == "ask" else "",
+    )
+    return AskedOnce(recorded, worker.store, attempt.shared.home)
+
+
+def _asked(
+    attempt: RunningAttempt, agent: AgentSpec, model: ModelSpec
+) -> tuple[ModelClient | None, str | None]:
+    """Return the client that asks the agent's model, None if nobody is asked, and its URL."""
+    if agent.budget.max_usd is not None and price_of(model) is None:
         raise Misuse(
-            f"agent {agent.name!r}: a budget in USD needs a known price; {agent.model} {UNPRICED}"
+            f"agent {agent.name!r}: a budget in USD needs a known price; {model} {UNPRICED}"
         )
-    worker, due = attempt.shared.worker, attempt.due
-    replies, log = worker.run.config.replies, due.log(attempt.calls)
-    base_url = attempt.shared.base_url(agent, due.trial)
-    client = None if replies == "replay" else worker.clients.get(agent.model, base_url)
-    if agent.model.provider == "local":
-        if client is not None and replies == "ask":
-            return client
+    worker = attempt.shared.worker
+    base_url = attempt.shared.base_url(agent, attempt.due.trial)
+    if worker.run.config.plays_back:
+        return None, base_url
+    return worker.clients.get(model, base_url), base_url
+
+
+def _log(attempt: RunningAttempt, model: ModelSpec) -> CallLog:
+    if model.provider == "local":
         # Local models cost nothing, so their calls are neither stored nor charged.
-        log = CallLog(attempt.calls, Payer(CallPurpose.AGENT, owner=due.trial.id))
-    shares, sample = replies != "ask", due.trial.repetition
-    return RecordedClient(client, agent.model, base_url, log, shares, sample)
+        return CallLog(attempt.calls, Payer(CallPurpose.AGENT, owner=attempt.due.trial.id))
+    return attempt.due.log(attempt.calls)
 
 
 @asynccontextmanager
-async def _workspace(parent: Path, task: Task, files: Files) -> AsyncIterator[Workspace]:
+async def _workspace(
+    parent: Path, task: Task, files: Files, before: EarlierWork | None
+) -> AsyncIterator[Workspace]:
     """Yield a workspace with the task's initial files where the agent looks for them."""
     own = await image_files(task.image, task.resources) if task.image else {}
-    at_hand = {**own, **files}
-    made = (
-        open_workspace(parent, {}, at_hand, task.folders)
-        if task.has_one_workspace
-        else open_workspace(parent, at_hand)
-    )
+    at_hand: Files = {**own, **files}
+    given: Files = {} if task.has_one_workspace else at_hand
+    begun_with: Files = at_hand if task.has_one_workspace else {}
+    if before is not None:
+        # Of a single workspace the earlier files are all that there is: some may be deleted.
+        given, begun_with = {**before.to_read, **given}, before.to_go_on or begun_with
+    folders = task.folders if task.has_one_workspace else ()
+    made = open_workspace(parent, given, begun_with, folders)
     async with made as workspace:
         if task.image is not None:
             await asyncio.to_thread(let_files_be_run, workspace.output)

@@ -33,6 +33,7 @@ from stages.execute.metered import metered
 from stages.execute.pool_servers import started_from_pool
 from stages.execute.preparing import Prepared, prepared
 from stages.execute.talks import talk_seconds
+from stages.refine.critics import with_critique
 from stages.workers.deadline import Deadline, in_time
 from taskdata.errors import Misuse
 from taskdata.schema.image import TaskImage
@@ -88,6 +89,7 @@ async def _finished(attempt: RunningAttempt) -> TrialOutcome:
     kind = harness_kind(agent.harness)
     if kind.build is None:
         return await asyncio.to_thread(take_in_results, attempt, agent, task)
+    attempt = await with_critique(attempt, task, agent)
     async with prepared(attempt, task, agent, kind, kind.build) as ready:
         work = await run_agent(attempt, ready)
         answers = await answers_now(attempt, ready)
@@ -112,7 +114,9 @@ async def run_agent(attempt: RunningAttempt, ready: Prepared) -> AgentWork:
     ):
         started = time.monotonic()
         assignment = Assignment(
-            brief=ready.task.brief(attempt.due.trial.feedback, attempt.draft.started_at),
+            brief=ready.task.brief(
+                attempt.due.trial.feedback, attempt.draft.started_at, ready.earlier
+            ),
             agent=agent,
             tools=toolbox,
             model=ready.model,

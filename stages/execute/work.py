@@ -168,7 +168,7 @@ def do(store: Store, run_id: str, round_: int, home: Path) -> StageReport:
     trial_ids = due(store, run_id, round_)
     if trial_ids:
         config = store.run(run_id).config
-        models = [*(agent.model for agent in config.agents), config.user]
+        models = [*(agent.model for agent in config.agents), config.user, config.critic]
         with local_models(models, home) as endpoints:
             execute_trials(store, run_id, trial_ids, endpoints, home)
         store.forget_replies(run_id)

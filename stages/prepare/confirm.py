@@ -50,6 +50,8 @@ def plan_confirmation(
             "repetitions": repetitions,
             "refinement_rounds": 0,
             "max_usd": left_usd,
+            "labeller": None,
+            "labeller_base_url": None,
             "purpose": "confirmation",
             "confirms": night.id,
         }

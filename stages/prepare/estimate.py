@@ -20,6 +20,7 @@ from environments.models.retry import RetryPolicy
 from environments.tool_runtime.host_registry import HOST_MODULES, host_definition
 from environments.toolkit.services import Service
 from stages.execute.harness import harness_kind, harness_takes_feedback
+from stages.execute.planning.planner import most_plan_calls
 from stages.prepare.work import can_play, repetitions
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.base import Value
@@ -51,7 +52,7 @@ class AgentEstimate(Value):
 
     agent: str
     trials: int = Field(ge=0)
-    """In all refinement rounds, though successful trials are not repeated."""
+    """In all arms and refinement rounds, though successful trials are not repeated."""
     likely: Effort | None = None
     """Based on earlier attempts; None: there are none."""
     attempts_seen: int = Field(ge=0)
@@ -87,6 +88,38 @@ class UserEstimate(Value):
     """How many earlier calls it is based on."""
     at_most: Effort
     """Upper bound by the most that a call shows of a talk, and by the number of calls."""
+
+
+class LabellerEstimate(Value):
+    """What labelling every trial as a failed one would use."""
+
+    labeller: str
+    trials: int = Field(ge=0)
+    """Trials that may fail, over all rounds."""
+    likely: Effort | None = None
+    """Based on earlier calls of the same labeller, one per trial; None: there are none."""
+    calls_seen: int = Field(ge=0)
+    """How many earlier calls it is based on."""
+    at_most: Effort
+    """Limited by the most that a call shows to the labeller, and by the number of calls."""
+
+
+class CritiqueEstimate(Value):
+    """What the models that write feedback would use together."""
+
+    writers: str
+    """Names of the models."""
+    critiques: int
+    """The most attempts that get feedback by a model."""
+    likely: Effort | None = None
+    """Based on earlier feedback by the same models; None: one of them has written none."""
+    calls_seen: int = Field(ge=0)
+    """How many earlier calls it is based on."""
+    at_most: Effort
+    """Limited by the most that is shown of an attempt, and by the number of attempts."""
+
+
+AnyEstimate = AgentEstimate | JudgeEstimate | UserEstimate | CritiqueEstimate | LabellerEstimate
 
 
 def estimate(store: Store, config: RunConfig, tasks: Sequence[Task]) -> tuple[AgentEstimate, ...]:
@@ -130,9 +163,15 @@ def _tools_ask_models(agent: AgentSpec, config: RunConfig, tasks: Sequence[Task]
 
 
 def trials_per_task(agent: AgentSpec, config: RunConfig) -> int:
-    """Return the most trials of each task that the agent has, over all refinement rounds."""
-    rounds = 1 + (config.refinement_rounds if harness_takes_feedback(agent.harness) else 0)
-    return rounds * len(repetitions(agent, config))
+    """Return the most trials of each task that the agent has, over all arms and rounds."""
+    return len(repetitions(agent, config)) * (1 + refined_per_trial(agent, config))
+
+
+def refined_per_trial(agent: AgentSpec, config: RunConfig) -> int:
+    """Return the most attempts that follow a first one, over all arms and refinement rounds."""
+    if not harness_takes_feedback(agent.harness):
+        return 0
+    return config.refinement_rounds * len(config.feedback)
 
 
 def likely(
@@ -176,7 +215,7 @@ def at_most(
     own = _most_usd(agent, price_of(agent.model), tokens)
     each = _least_known(agent.budget.max_usd, None if by_tools else own)
     return Effort(
-        model_calls=trials * agent.budget.max_turns,
+        model_calls=trials * (agent.budget.max_turns + most_plan_calls(agent)),
         tokens=None if tokens is None else trials * tokens,
         cost_usd=_least_known(None if each is None else trials * each, max_usd),
     )
@@ -185,7 +224,7 @@ def at_most(
 def _most_tokens(agent: AgentSpec) -> int | None:
     """Return the most tokens of a trial's answered calls."""
     budget = agent.budget
-    if _is_metered(agent):
+    if _is_metered(agent) and not agent.plans:
         # The upper bound of a call is reserved before the call.
         return budget.max_tokens
     window = agent.window_tokens
@@ -195,7 +234,9 @@ def _most_tokens(agent: AgentSpec) -> int | None:
         return None
     # The last call may start when one token is left.
     call = window + budget.max_reply_tokens
-    return min(budget.max_tokens - 1 + call, budget.max_turns * call)
+    if _is_metered(agent):
+        return budget.max_tokens - 1 + call
+    return min(budget.max_tokens - 1 + call, (budget.max_turns + most_plan_calls(agent)) * call)
 
 
 def _most_usd(agent: AgentSpec, price: Price | None, tokens: int | None) -> float | None:
@@ -212,13 +253,14 @@ def _most_usd(agent: AgentSpec, price: Price | None, tokens: int | None) -> floa
         return 0.0
     if tokens is None:
         return None
-    replies = agent.budget.max_turns * agent.budget.max_reply_tokens
+    calls = agent.budget.max_turns + most_plan_calls(agent)
+    replies = calls * agent.budget.max_reply_tokens
     if harness_kind(agent.harness).is_program:
         # The program sets its own reply limit.
         replies = tokens
     answered = tokens * read + min(replies, tokens) * max(0.0, write - read)
     # A program's retry is another call, which its budget counts.
-    again = 0 if _is_metered(agent) else RetryPolicy().attempts - 1
+    again = 0 if _is_metered(agent) and not agent.plans else RetryPolicy().attempts - 1
     return (answered + again * (tokens * read + replies * write)) / _PER
 
 
@@ -245,15 +287,17 @@ def totals(
     judge: JudgeEstimate | None = None,
     max_usd: float | None = None,
     user: UserEstimate | None = None,
+    critique: CritiqueEstimate | None = None,
+    labeller: LabellerEstimate | None = None,
 ) -> Mapping[str, float | None]:
-    """Return the sums over agents, judge and user: trials, likely cost, greatest cost.
+    """Return the sums over agents and what stands beside them: trials, likely and greatest cost.
 
     None stands for an unknown cost.
 
     With the run's cap on money, `max_usd`, the greatest cost is at most that.
     """
-    beside = [one for one in (judge, user) if one is not None]
-    parts: list[AgentEstimate | JudgeEstimate | UserEstimate] = [*estimates, *beside]
+    beside = [one for one in (judge, user, critique, labeller) if one is not None]
+    parts: list[AnyEstimate] = [*estimates, *beside]
     return {
         "trials": sum(estimate.trials for estimate in estimates),
         "likely_usd": _sum([e.likely.cost_usd if e.likely else None for e in parts]),

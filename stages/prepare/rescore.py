@@ -51,7 +51,15 @@ def rescoring_config(source: Run, **changes: object) -> RunConfig:
     """
     if source.config.purpose not in ("evaluation", "rescoring"):
         raise Misuse(f"run {source.id} is a {source.config.purpose}; rescore the run it is for")
-    fields = {"purpose": "rescoring", "rescores": source.id, "replies": "ask", "max_usd": None}
+    fields = {
+        "purpose": "rescoring",
+        "rescores": source.id,
+        "replies": "ask",
+        "max_usd": None,
+        # What is scored again is labelled by rules alone, for nobody asked for another bill.
+        "labeller": None,
+        "labeller_base_url": None,
+    }
     return RunConfig.model_validate(source.config.model_dump() | fields | changes)
 
 

@@ -14,6 +14,7 @@ from environments.tool_runtime.catalogue import catalogue
 from environments.tool_runtime.states import require_ready
 from stages.execute.harness import (
     harness_kind,
+    harness_takes_feedback,
     provider_for,
     require_agent,
     require_harness,
@@ -22,6 +23,7 @@ from stages.execute.harness import (
 from stages.execute.talks import lacking_for_talk
 from stages.prepare.needs import server_state
 from stages.prepare.rescore import copy_trials
+from stages.refine.critics import lacking_for_critique
 from stages.score.asked_again import filled
 from stages.score.library import validate_check
 from taskdata.errors import BadTaskData, Misuse, SandboxFailed, ToolUnavailable
@@ -49,8 +51,12 @@ def require(config: RunConfig) -> None:
                 require_model(agent.model, agent.base_url)
         if config.user is not None and not config.rescores:
             require_model(config.user, config.user_base_url)
+        if config.critic is not None and not config.rescores:
+            require_model(config.critic, config.critic_base_url)
         for judge in config.every_judge:
             require_model(judge.model, judge.base_url)
+        if config.labeller is not None:
+            require_model(config.labeller, config.labeller_base_url)
     provider = sandbox_provider(config.sandbox)
     with_images = (provider_for(agent, provider) for agent in config.working if agent.image)
     for wanted in (provider, *with_images):
@@ -84,6 +90,7 @@ def require_fitting(config: RunConfig) -> None:
     if not config.rescores:
         _require_capped_tools(config)
         _require_fitting_user(config)
+        _require_fitting_critic(config)
     for judge in config.every_judge:
         require_model(judge.model, judge.base_url, is_asked=False)
         if config.max_usd is not None and price_of(judge.model) is None:
@@ -91,6 +98,23 @@ def require_fitting(config: RunConfig) -> None:
                 f"max_usd = {config.max_usd:g}: a cap needs known prices, and the judge "
                 f"{judge.model} {UNPRICED}"
             )
+    require_fitting_labeller(config)
+
+
+def require_fitting_labeller(config: RunConfig) -> None:
+    """Check what can be known of a run's labeller without its key.
+
+    Raises:
+        Misuse: if the model is unknown, or the run's cap on money could not be enforced.
+    """
+    if config.labeller is None:
+        return
+    require_model(config.labeller, config.labeller_base_url, is_asked=False)
+    if config.max_usd is not None and price_of(config.labeller) is None:
+        raise Misuse(
+            f"max_usd = {config.max_usd:g}: a cap needs known prices, and the labeller "
+            f"{config.labeller} {UNPRICED}"
+        )
 
 
 def _require_fitting_user(config: RunConfig) -> None:
@@ -101,6 +125,24 @@ def _require_fitting_user(config: RunConfig) -> None:
         raise Misuse(
             f"max_usd = {config.max_usd:g}: a cap needs known prices, and the simulated user's "
             f"model {config.user} {UNPRICED}"
+        )
+
+
+def _require_fitting_critic(config: RunConfig) -> None:
+    """Raise `Misuse` where feedback that a model writes could not be had, or not under the cap."""
+    if config.refinement_rounds:
+        for agent in config.agents:
+            if not harness_takes_feedback(agent.harness):
+                continue
+            if (reason := lacking_for_critique(config, agent)) is not None:
+                raise Misuse(reason)
+    if config.critic is None:
+        return
+    require_model(config.critic, config.critic_base_url, is_asked=False)
+    if config.max_usd is not None and price_of(config.critic) is None:
+        raise Misuse(
+            f"max_usd = {config.max_usd:g}: a cap needs known prices, and the critic "
+            f"{config.critic} {UNPRICED}"
         )
 
 

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, Any, Self
 
@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from stages.score.matching import Expected, fold
+from taskdata.schema.scores import CheckFinding, Shortcoming
 from taskdata.schema.views import View
 
 _MAX_PATTERN = 2_000
@@ -38,6 +39,8 @@ class Verdict:
 
     score: float
     reason: str
+    finding: CheckFinding | None = None
+    """Without any value, for feedback to the agent."""
 
 
 Evidence = View | str
@@ -74,9 +77,9 @@ def passed(reason: str) -> Verdict:
     return Verdict(10.0, reason)
 
 
-def failed(reason: str) -> Verdict:
+def failed(reason: str, *shortcomings: Shortcoming) -> Verdict:
     """Return no score."""
-    return Verdict(0.0, reason)
+    return Verdict(0.0, reason, CheckFinding(shortcomings=shortcomings))
 
 
 def holds(condition: bool, reason: str) -> Verdict:
@@ -84,9 +87,19 @@ def holds(condition: bool, reason: str) -> Verdict:
     return passed(reason) if condition else failed(reason)
 
 
-def share(right: float, asked: float, reason: str) -> Verdict:
+def within(found: float, least: float | None, most: float | None, reason: str) -> Verdict:
+    """Return the full score if `found` is within the bounds, else none."""
+    if found < (least or 0):
+        return failed(reason, Shortcoming.TOO_FEW)
+    if most is not None and found > most:
+        return failed(reason, Shortcoming.TOO_MANY)
+    return passed(reason)
+
+
+def share(right: int, asked: int, reason: str) -> Verdict:
     """Return 10 x right / asked, at most 10; `asked` is positive."""
-    return Verdict(10.0 * min(1.0, right / asked), reason)
+    finding = CheckFinding(right=min(right, asked), asked=asked)
+    return Verdict(10.0 * min(1.0, right / asked), reason, finding)
 
 
 def crowded(verdict: Verdict, found: int, allowed: int, what: str) -> Verdict:
@@ -97,7 +110,10 @@ def crowded(verdict: Verdict, found: int, allowed: int, what: str) -> Verdict:
     if found <= allowed:
         return verdict
     reason = f"{verdict.reason}; {found} {what} where at most {allowed} are expected"
-    return Verdict(verdict.score * allowed / found, reason)
+    before = verdict.finding or CheckFinding()
+    shortcomings = (*before.shortcomings, Shortcoming.TOO_MANY)
+    finding = before.model_copy(update={"shortcomings": shortcomings})
+    return Verdict(verdict.score * allowed / found, reason, finding)
 
 
 def spare_rows(asked: int) -> int:
@@ -116,7 +132,7 @@ def demanded(
     if allowed is not None:
         verdict = crowded(verdict, rows, allowed, what)
     if demands.all_or_nothing and verdict.score < 10:
-        return failed(f"{verdict.reason}; it is all or nothing")
+        return replace(verdict, score=0.0, reason=f"{verdict.reason}; it is all or nothing")
     return verdict
 
 
@@ -201,9 +217,9 @@ class CountArgs(CheckArgs):
             raise ValueError("needs min or max")
         return self
 
-    def fits(self, found: int) -> bool:
-        """Return whether the number is within the bounds."""
-        return found >= (self.min or 0) and (self.max is None or found <= self.max)
+    def verdict(self, found: int, reason: str) -> Verdict:
+        """Return the full score if the number is within the bounds, else none."""
+        return within(found, self.min, self.max, reason)
 
 
 def find_all(pattern: str, text: str, most: int = 10_000) -> Sequence[str]:

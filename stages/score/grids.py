@@ -22,6 +22,7 @@ from stages.score.check import (
 )
 from stages.score.matching import Expected, Found, fold, key_of, listed, quote, same_cell
 from stages.score.numbers import read_number
+from taskdata.schema.scores import Shortcoming
 from taskdata.schema.views import Cell, Sheet, Table
 
 HEADER_ROWS = 15
@@ -138,7 +139,8 @@ def compare_by_key(body: Body, args: ExpectedRows, key: str) -> Verdict:
     only column, the existence of the row counts.
     """
     if fold(key) not in body.columns:
-        return failed(f"no column {key!r}; the header has {listed(body.header, 6) or 'nothing'}")
+        reason = f"no column {key!r}; the header has {listed(body.header, 6) or 'nothing'}"
+        return failed(reason, Shortcoming.NO_COLUMN)
     key_at = [fold(column) for column in args.columns].index(fold(key))
     first_rows = _first_rows(body, key)
     right, asked, wrong = 0, 0, list[str]()

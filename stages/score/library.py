@@ -149,6 +149,7 @@ def run_check(leaf_id: str, check: Check, trial: TrialEvidence) -> LeafScore:
         score=min(10.0, max(0.0, verdict.score)),
         verifier=spec.label,
         reason=_reason(verdict, trial.views.get(check.deliverable or "")),
+        finding=verdict.finding if verdict.score < 10 else None,
     )
 
 

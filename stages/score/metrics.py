@@ -24,10 +24,9 @@ from taskdata.schema.task import (
     Tier,
 )
 from taskdata.schema.tool import ToolErrorKind
+from taskdata.schema.tool_use import ENDING_TOOLS
 from taskdata.schema.transcript import Transcript
 
-_ENDS_TRIAL = frozenset({"finish", "claim_done"})
-"""Tools by which an agent gives its answer; GTA has none of them."""
 _CATEGORIES = {tool: category.value for tool, category in CATEGORIES.items()}
 
 
@@ -62,10 +61,10 @@ def end_to_end(
     trace = [
         _call(event.call.tool, event.call.arguments or {}, event.error)
         for event in transcript.tool_events
-        if event.call.tool not in _ENDS_TRIAL
+        if event.call.tool not in ENDING_TOOLS
     ]
     trace.append({"role": "assistant", "content": transcript.final_answer})
-    wanted = [_step(step) for step in task.reference.steps if step.tool not in _ENDS_TRIAL]
+    wanted = [_step(step) for step in task.reference.steps if step.tool not in ENDING_TOOLS]
     return score_trace(
         [Message(raw, f"trace of {task.id}") for raw in trace],
         [Message(raw, f"reference of {task.id}") for raw in wanted],

@@ -331,7 +331,7 @@ async def _score_trial(
     judge = None
     if shared.judge is not None:
         answered = partial(shared.worker.holder.answered, trial.id)
-        copy_of = _copy_of(trial, config)
+        copy_of = await asyncio.to_thread(_copy_of, shared.worker.store, trial, config)
         judge = await shared.judge.of_trial(trial.id, evidence, answered, copy_of)
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
     checked |= await shared.scripts.score(task, outcome, transcript) | unanswered
@@ -349,11 +349,11 @@ def _read(store: Store, scored: ScoringDue) -> tuple[Task, Transcript | None]:
     return store.task(scored.trial.task_hash), store.transcript_of(scored.outcome)
 
 
-def _copy_of(trial: Trial, config: RunConfig) -> str | None:
+def _copy_of(store: Store, trial: Trial, config: RunConfig) -> str | None:
     """Return the trial of the source whose verdicts are not asked for again, or None."""
     if config.rescores is None or not config.keeps_verdicts:
         return None
-    return Trial.make_id(config.rescores, trial.agent, trial.task_id, trial.repetition, trial.round)
+    return store.source_of(trial, config.rescores)
 
 
 async def _all_leaves(

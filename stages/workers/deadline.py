@@ -51,19 +51,27 @@ class Deadline:
         seconds = self._allowed.setup_seconds
         self._part(step, seconds, f"setup_seconds = {seconds:g}")
 
+    def ask(self, step: str, seconds: float) -> None:
+        """Begin a phase that asks a model beside the agent's; `seconds` without the line for it."""
+        line = self._allowed.line_seconds
+        self._part(step, seconds + line, f"{seconds:g} s and line_seconds = {line:g}")
+
     def work(self, agent: AgentSpec, talk_seconds: float = 0.0) -> None:
         """Begin the phase in which the agent works; it includes waiting for rate limits.
 
         `talk_seconds` is the time that all answers of a simulated user together may take.
         """
         own = agent.budget.max_seconds
+        # As long as the trial that asks for a plan which this one shares may work.
+        shared = own if agent.plans else 0.0
         has_line = agent.model is not None and agent.model.provider != "local"
         line = self._allowed.line_seconds if has_line else 0.0
         self._part(
             "its agent worked",
-            own + line + talk_seconds + CLEAN_UP_SECONDS,
+            own + shared + line + talk_seconds + CLEAN_UP_SECONDS,
             f"the agent's max_seconds = {own:g}"
             + (f", line_seconds = {line:g}" if has_line else "")
+            + (f", {shared:g} s for a plan that another trial asks for" if shared else "")
             + (f", {talk_seconds:g} s for its user's answers" if talk_seconds else "")
             + f" and {CLEAN_UP_SECONDS:g} s to come to an end",
         )

@@ -6,27 +6,23 @@ column named `judge:NAME` holds that judge's score beside a person's.
 """
 
 import csv
-import io
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from taskdata.banks.loader import describe
 from taskdata.errors import BadTaskData
+from taskdata.formats.annotation_csv import SHAPE, harmless, read_rows, refuse_faults
 from taskdata.schema.agreement import Rating
 
 JUDGE = "judge:"
 REQUIRED = ("task", "leaf", "annotator", "score")
 OPTIONAL = ("agent", "repetition", "occasion", "weight", "path", "position", "words")
-MAX_BYTES = 50_000_000
 _MAX_CELL = 500
 _MAX_PATH = 5000
-_FAULTS_TOLD = 20
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
-_NEUTRALISED = re.compile(r"'+[=+\-@\t\r\n]")
+_COLUMNS = f"{', '.join((*REQUIRED, *OPTIONAL))} and {JUDGE}NAME"
 
 
 def read_ratings(path: Path) -> list[Rating]:
@@ -35,17 +31,9 @@ def read_ratings(path: Path) -> list[Rating]:
     Raises:
         BadTaskData: if it is no such file, or rows are bad; names their lines and what is wrong.
     """
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise BadTaskData(f"{path}: larger than {MAX_BYTES:,} bytes")
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as exc:
-        raise BadTaskData(f"{path}: {exc.strerror}; name a CSV file of scores") from exc
-    except UnicodeDecodeError as exc:
-        raise BadTaskData(f"{path}: not UTF-8 (byte {exc.start}); save it as CSV UTF-8") from exc
     faults: list[str] = []
     ratings: dict[tuple[object, ...], tuple[int, Rating]] = {}
-    for line, cells in _rows(path, text):
+    for line, cells in read_rows(path, "scores", _is_column, REQUIRED, _COLUMNS):
         for found in _ratings(cells):
             if isinstance(found, str):
                 faults.append(f"line {line}: {found}")
@@ -54,10 +42,7 @@ def read_ratings(path: Path) -> list[Rating]:
             # A judge's column says the same beside every person's score.
             if other != line and not (found.is_judge and known.score == found.score):
                 faults.append(f"line {line}: {found.rater} scored this leaf in line {other}, too")
-    if faults:
-        more = len(faults) - _FAULTS_TOLD
-        told = faults[:_FAULTS_TOLD] + ([f"and {more} more"] if more > 0 else [])
-        raise BadTaskData(f"{path}: " + "; ".join(told))
+    refuse_faults(path, faults)
     if not ratings:
         raise BadTaskData(f"{path}: holds no scores")
     return [rating for _, rating in ratings.values()]
@@ -76,60 +61,14 @@ def write_ratings(ratings: Iterable[Rating], path: Path) -> None:
             writer.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in cells])
 
 
-def harmless(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula: with an apostrophe before it."""
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def _rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each row with the line it begins in.
-
-    Raises:
-        BadTaskData: if the text is no CSV with the columns that are needed.
-    """
-    reader = csv.reader(io.StringIO(text), strict=True)
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        _require_columns(path, header)
-        start = reader.line_num + 1
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                yield start, _cells(header, row)
-            start = reader.line_num + 1
-    except csv.Error as exc:
-        raise BadTaskData(f"{path}: line {reader.line_num}: {exc}") from exc
-
-
-def _require_columns(path: Path, header: Sequence[str]) -> None:
-    judges = [name for name in header if name.startswith(JUDGE) and name != JUDGE]
-    unknown = [name for name in header if name not in (*REQUIRED, *OPTIONAL, *judges)]
-    missing = [name for name in REQUIRED if name not in header]
-    twice = sorted({name for name in header if header.count(name) > 1})
-    for what, names in (("lacks", missing), ("does not know", unknown), ("twice has", twice)):
-        if names:
-            shown = ", ".join(repr(name[:60]) for name in names[:5])
-            raise BadTaskData(
-                f"{path}: line 1: the header {what} {shown}; columns are "
-                f"{', '.join((*REQUIRED, *OPTIONAL))} and {JUDGE}NAME"
-            )
-
-
-def _cells(header: Sequence[str], row: Sequence[str]) -> dict[str, str]:
-    found = {name: _plain(cell.strip()) for name, cell in zip(header, row, strict=False)}
-    if len(row) != len(header):
-        found[""] = f"{len(row)} cells, and the header has {len(header)}"
-    return found
-
-
-def _plain(cell: str) -> str:
-    """Return a cell without the apostrophe that made it harmless."""
-    return cell[1:] if _NEUTRALISED.match(cell) else cell
+def _is_column(name: str) -> bool:
+    return name in (*REQUIRED, *OPTIONAL) or (name.startswith(JUDGE) and name != JUDGE)
 
 
 def _ratings(cells: Mapping[str, str]) -> Iterator[Rating | str]:
     """Yield the ratings of a row, or what is wrong with them."""
-    if "" in cells:
-        yield cells[""]
+    if SHAPE in cells:
+        yield cells[SHAPE]
         return
     if long := [name for name, cell in cells.items() if len(cell) > _longest(name)]:
         yield f"{long[0]}: more than {_longest(long[0])} characters"

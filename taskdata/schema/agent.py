@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from taskdata.errors import Misuse
 from taskdata.schema.base import GrowingValue, Slug, Value
+from taskdata.schema.plan import WAYS_OF_PLANNING, Planning
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How much a reasoning model may think; each model takes some of these."""
@@ -25,7 +26,8 @@ REASONING_REPLY_TOKENS = 16_384
 thinks counts too, and is four fifths of a reply where its provider rations it."""
 
 _NAME = re.compile(
-    r"^(?P<harness>[a-z][a-z0-9_]*)(?::(?P<provider>[a-z][a-z0-9_\-]*)/(?P<model>[^\s]+))?$"
+    r"^(?P<harness>[a-z][a-z0-9_]*)(?:\+(?P<planning>[a-z_]+))?"
+    r"(?::(?P<provider>[a-z][a-z0-9_\-]*)/(?P<model>[^\s]+))?$"
 )
 
 
@@ -81,6 +83,7 @@ class AgentSpec(GrowingValue):
             "window_tokens",
             "text_tool_calls",
             "structured_steps",
+            "planning",
         }
     )
 
@@ -114,6 +117,8 @@ class AgentSpec(GrowingValue):
     structured_steps: bool | None = None
     """Of harness `react`: whether each step is asked for as JSON under a schema of the tools on
     offer, which the model's server must hold it to; None: with `local` models alone."""
+    planning: Planning = "direct"
+    """Whether its model is asked for a plan before its harness begins."""
 
     @model_validator(mode="before")
     @classmethod
@@ -153,11 +158,24 @@ class AgentSpec(GrowingValue):
         return self.model is not None and self.model.provider == "local"
 
     @property
+    def plans(self) -> bool:
+        """Whether a plan is made before the harness begins."""
+        return self.planning != "direct"
+
+    @property
+    def way_of_working(self) -> str:
+        """The harness, with the way of planning if there is one: `react+plan_first`."""
+        return f"{self.harness}+{self.planning}" if self.plans else self.harness
+
+    @property
     def name(self) -> str:
-        """The label; without one `harness:provider/model`, or the bare harness."""
+        """The label; without one `harness:provider/model`, or the bare harness.
+
+        A plan's way follows the harness: `react+plan_first:openai/gpt-5.2`.
+        """
         if self.label is not None:
             return self.label
-        return self.harness if self.model is None else f"{self.harness}:{self.model}"
+        return self.way_of_working if self.model is None else f"{self.way_of_working}:{self.model}"
 
     def held_to(self, max_turns: int | None) -> Self:
         """Return the agent with at most `max_turns` turns; None: with its own budget."""
@@ -185,6 +203,17 @@ class AgentSpec(GrowingValue):
             model = ModelSpec(provider=match["provider"], model=match["model"])
         if "budget" in settings:
             settings["budget"] = _noted(settings["budget"])
+        if (planning := match["planning"]) is not None:
+            if planning not in WAYS_OF_PLANNING:
+                raise Misuse(
+                    f"agent {text!r}: {planning!r} is no way of planning; there are "
+                    f"{', '.join(WAYS_OF_PLANNING)}"
+                )
+            if settings.setdefault("planning", planning) != planning:
+                raise Misuse(
+                    f"agent {text!r}: its name and planning = {settings['planning']!r} differ; "
+                    "remove one"
+                )
         return cls.model_validate({"harness": match["harness"], "model": model, **settings})
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -93,6 +93,7 @@ LABELS: Mapping[Taxonomy, tuple[str, ...]] = {
         "dropped_items",
         "overlong_output",
         "cut_off_reply",
+        "lost_context",
         "budget_spent_on_retries",
     ),
     Taxonomy.ARGUMENTS: (
@@ -146,20 +147,37 @@ def placed(evidence: Evidence) -> str:
     return f"{named}: {evidence.says}" if named else evidence.says
 
 
-class Label(Value):
+class Label(GrowingValue):
     """A label of a taxonomy that fits a trial, with its evidence."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"by"})
 
     taxonomy: Taxonomy
     name: str = Field(pattern=r"^[a-z][a-z_]{0,60}$")
     confidence: float = Field(ge=0, le=1)
-    """1 if the record states the fault; less if a rule concludes it from the record."""
+    """1 if the record states the fault; less if a rule or a model concludes it from the record."""
     evidence: tuple[Evidence, ...] = Field(min_length=1)
+    by: str | None = None
+    """The model that gave the label, as `provider/model`; None: a rule did."""
+
+
+class ModelLabelling(Value):
+    """What came of asking a model about what the rules left open in a trial."""
+
+    model: str
+    """As its provider reported it; as it was asked for, if it did not reply."""
+    decided: tuple[Literal["stage", "type"], ...] = ()
+    """Which of the two the model decided, because the rules had not."""
+    rejected: str | None = None
+    """Why its replies were rejected; the trial has the labels of the rules alone."""
+    error: str | None = None
+    """Why it could not be asked; the trial has the labels of the rules alone, and is still due."""
 
 
 class Diagnosis(GrowingValue):
     """Why a trial failed; stage None means it did not fail."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"labels"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"labels", "by_model"})
 
     trial_id: str
     stage: FailureStage | None
@@ -170,4 +188,11 @@ class Diagnosis(GrowingValue):
     labels: tuple[Label, ...] = ()
     """The labels of the other taxonomies, each at most once."""
     labeller: str
-    """Who labelled: `rules@1`."""
+    """Who labelled: `rules@3`, or `rules@3+openai/gpt-5.2@1` if that model takes what rules leave
+    open."""
+    by_model: ModelLabelling | None = None
+    """None: no model was asked about this trial."""
+
+    def is_by_model(self, kind: Literal["stage", "type"]) -> bool:
+        """Return whether a model decided the stage or the type, because the rules had not."""
+        return self.by_model is not None and kind in self.by_model.decided

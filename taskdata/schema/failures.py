@@ -7,6 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from taskdata.schema.base import Value
+from taskdata.schema.night import FailureCluster
 
 
 class RequirementLevel(StrEnum):
@@ -44,10 +45,11 @@ class FailureShare(Value):
         return cls(n=sum(having), of=len(having))
 
 
-class AgentFailures(Value):
-    """The failure labels of one agent's first attempts."""
+class GroupFailures(Value):
+    """The failure labels of the first attempts of one group: of an agent, a category, ..."""
 
-    agent: str
+    group: str
+    """Its name, such as that of the agent."""
     trials: int = Field(ge=0)
     scored: int = Field(ge=0)
     failed: int = Field(ge=0)
@@ -57,5 +59,40 @@ class AgentFailures(Value):
     labels: dict[str, dict[str, FailureShare]]
     """Shares by kind of label, then by label. The total is the failed trials, but all trials for
     `infrastructure` and the scored trials for `level`."""
+    given_by: dict[str, FailureShare] = Field(default_factory=dict)
+    """How many of all labels of failed trials `rules` and a `model` gave, where a model was asked.
+    """
+    of_model: dict[str, dict[str, int]] = Field(default_factory=dict)
+    """By kind and label, how many of `labels` a model gave; only those that occur."""
+    asked: int = Field(default=0, ge=0)
+    """Number of failed trials that a model was asked about."""
+    rejected: int = Field(default=0, ge=0)
+    """Of these, how many have labels of rules alone because the model's replies were rejected."""
     requirements: dict[RequirementLevel, FailureShare]
     """By level, the share of the scored requirements in scored trials that do not hold."""
+
+
+class Grouping(StrEnum):
+    """What failures are counted by."""
+
+    AGENT = "agent"
+    MODEL = "model"
+    HARNESS = "harness"
+    CATEGORY = "category"
+    DELIVERABLE_TYPE = "deliverable_type"
+    LEAVES = "leaves"
+
+
+class RunFailures(Value):
+    """Why the first attempts of a run failed: causes, and how often each label occurs."""
+
+    clusters: tuple[FailureCluster, ...]
+    """Of agents that compete, the largest first."""
+    groups: dict[Grouping, tuple[GroupFailures, ...]]
+    """Controls are among the agents and in no other group."""
+    failed_levels: dict[str, tuple[RequirementLevel, ...]]
+    """By trial, the levels at which a requirement does not hold; left out where all hold."""
+    agents: dict[str, dict[Grouping, tuple[str, ...]]]
+    """By name of a competing agent, its groups."""
+    tasks: dict[str, dict[Grouping, tuple[str, ...]]]
+    """By id of a task, its groups."""

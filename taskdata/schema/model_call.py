@@ -20,6 +20,8 @@ class CallPurpose(StrEnum):
     TOOL = "tool"
     JUDGE = "judge"
     SIMULATED_USER = "simulated_user"
+    LABELLER = "labeller"
+    CRITIC = "critic"
     CONSTRUCTION = "construction"
 
 
@@ -56,4 +58,5 @@ class ModelCall(Value):
     at: datetime
     reply: dict[str, Any] | None = None
     """The reply as JSON. It is dropped once its trial has finished, for the transcript holds it;
-    a judge's reply stays, because a score holds only a part of it, and so does a shared one."""
+    replies of judges and labellers stay, because scores and labels hold only a part of them, and so
+    do shared ones."""

@@ -4,13 +4,18 @@ A night is written once, when its run is published. It holds one cell per agent 
 trials, so that the history of 60 nights of 100,000 trials is read in one go.
 """
 
+import hashlib
 from datetime import datetime
 from functools import cached_property
+from typing import ClassVar
 
 from pydantic import Field
 
-from taskdata.schema.base import Sha256, Value
+from taskdata.schema.base import GrowingValue, Sha256, Value
 from taskdata.schema.summary import Estimate
+
+INFRASTRUCTURE = "infrastructure"
+"""The stage of clusters of trials that were lost for a reason outside their agent."""
 
 
 class NightSettings(Value):
@@ -85,20 +90,45 @@ class NightCell(Value):
         return sum(known) / len(known) if known else None
 
 
-class FailureCluster(Value):
+class FailureCluster(GrowingValue):
     """Failures of one night that share a cause, as far as rules can tell."""
+
+    added_later: ClassVar[frozenset[str]] = frozenset({"merged", "stages", "trial_ids"})
 
     key: str
     """Equal for equal causes in any night."""
     title: str
     """The cause in one line."""
+    merged: tuple[str, ...] = ()
+    """Keys of causes that are counted here because their texts mean the same."""
     stage: str
+    """Of most of the trials."""
+    stages: dict[str, int] = Field(default_factory=dict)
+    """Trials by stage; empty in nights of an earlier version, whose trials share one stage."""
     type: str | None = None
+    """Of most of the trials."""
     trials: int
     agents: tuple[str, ...]
     tasks: tuple[str, ...]
     example: str
     """Id of one of the trials."""
+    trial_ids: tuple[str, ...] = ()
+    """All of them; empty in a night that is kept."""
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys of all causes that it counts."""
+        return frozenset((self.key, *self.merged))
+
+    @property
+    def by_stage(self) -> dict[str, int]:
+        """Trials by stage."""
+        return self.stages or {self.stage: self.trials}
+
+    @property
+    def short_key(self) -> str:
+        """What an address names it by."""
+        return hashlib.sha256(self.key.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 class NightTool(Value):

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from taskdata.schema.agent import AgentSpec
+from taskdata.schema.arms import Arm, Arms, RefineIn
 from taskdata.schema.base import RelativePath, Sha256, Value
 from taskdata.schema.ceilings import Ceilings
 from taskdata.schema.deadlines import NIGHT_DEADLINE, Deadlines
@@ -22,7 +23,6 @@ from taskdata.schema.tool_backends import NamedModel, ToolBackends
 from taskdata.schema.tool_use import ToolUse
 from taskdata.schema.transcript import Ending, ShownFile, Usage
 
-Feedback = Literal["checkpoint", "coarse"]
 SandboxName = Literal["bubblewrap", "docker"]
 Replies = Literal["ask", "keep", "replay"]
 Purpose = Literal["evaluation", "proof", "confirmation", "rescoring"]
@@ -45,9 +45,23 @@ class RunConfig(ToolBackends):
     repetitions: int = Field(default=1, ge=1, le=64)
     """Trials of each agent on each task."""
     refinement_rounds: int = Field(default=1, ge=0, le=8)
-    """New attempts after the first, each with feedback on the one before."""
-    feedback: Feedback = "checkpoint"
-    """`checkpoint` says what each checkpoint found; `coarse` only that it is not right yet."""
+    """New attempts after the first in each arm, each with feedback on the one before."""
+    feedback: Arms = ("checkpoint",)
+    """The arms, which start from the same first attempt and differ in their feedback alone.
+
+    `none` gives no feedback, `coarse` says that it is not right yet, `checkpoint` names the
+    requirements that are not met, and `diagnosis` says how it failed; in `critic` and `self` a
+    critic, or the agent's own model, writes it, and is shown the failure taxonomy in
+    `critic_taxonomy` and `self_taxonomy`.
+    """
+    refine_in: RefineIn = "afresh"
+    """`workspace`: an attempt goes on with the files that the one before left in the output folder.
+    `afresh`: that folder is empty again, and those files are beside the input files.
+    """
+    critic: NamedModel | None = None
+    """`provider/model` that writes the feedback of the arms `critic` and `critic_taxonomy`."""
+    critic_base_url: str | None = None
+    """Endpoint of `critic`."""
     sandbox: SandboxName = "bubblewrap"
     """Where agents act."""
     judge: NamedModel | None = None
@@ -65,6 +79,10 @@ class RunConfig(ToolBackends):
     """`provider/model` that plays the user in talks; without it, talks cannot run."""
     user_base_url: str | None = None
     """Endpoint of `user`."""
+    labeller: NamedModel | None = None
+    """`provider/model` that labels what rules leave open of failed trials; empty: rules alone."""
+    labeller_base_url: str | None = None
+    """Endpoint of `labeller`."""
     threshold: float = Field(default=7.0, ge=0, lt=10)
     """A trial succeeds when its root score is above this (GTA-2, section 6.4.1)."""
     min_coverage: float = Field(default=0.5, ge=0, le=1)
@@ -86,7 +104,8 @@ class RunConfig(ToolBackends):
     deadlines: Deadlines = Deadlines()
     """How long a trial may take beside its agent's `budget.max_seconds`."""
     max_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """What the models of agents, tools and judge may cost together; empty: no limit."""
+    """What the models of agents, users, tools, judge and labeller may cost together; empty: no
+    limit."""
     replies: Replies = "ask"
     """`keep`: equal questions are asked once, whatever the run; `replay`: nothing is asked."""
     purpose: Purpose = "evaluation"
@@ -214,7 +233,7 @@ class RunFigures(Value):
 
 
 class Trial(Value):
-    """One agent on one task, one repetition, one refinement round: what is asked."""
+    """One agent on one task, one repetition, one arm and round of refinement: what is asked."""
 
     id: str
     run_id: str
@@ -225,14 +244,23 @@ class Trial(Value):
     category: str
     repetition: int = Field(ge=0)
     round: int = Field(ge=0)
+    arm: Arm | Literal[""] = ""
+    """Which feedback it gets; empty in round 0, from which all arms start."""
     parent_trial_id: str | None = None
     """The attempt this one refines."""
     feedback: str | None = None
+    """The text; None in round 0 and in the arm `none`, and until a critic has written it."""
 
     @staticmethod
-    def make_id(run_id: str, agent: str, task_id: str, repetition: int, round_: int) -> str:
-        """Return the trial's id: the same question always has the same id."""
-        key = "\n".join([run_id, agent, task_id, str(repetition), str(round_)])
+    def make_id(
+        run_id: str, agent: str, task_id: str, repetition: int, round_: int, arm: str = ""
+    ) -> str:
+        """Return the trial's id: the same question always has the same id.
+
+        Refined trials of versions without arms have ids without the arm, and keep them.
+        """
+        parts = [run_id, agent, task_id, str(repetition), str(round_), *([arm] if arm else [])]
+        key = "\n".join(parts)
         return "t" + hashlib.sha256(key.encode()).hexdigest()[:15]
 
 
@@ -307,7 +335,7 @@ class PastEffort(Value):
 
 
 class CallEffort(Value):
-    """What the paid calls of a judge or of a simulated user took together."""
+    """What the paid calls of a judge, a simulated user, a critic or a labeller took together."""
 
     calls: int = Field(default=0, ge=0)
     tokens: int = Field(default=0, ge=0)
@@ -337,6 +365,10 @@ class TrialResult(Value):
     """What was paid for its score; nothing where kept replies were enough."""
     talking: CallEffort = CallEffort()
     """What was paid for its simulated user, which is no part of the agent's cost."""
+    labelling: CallEffort = CallEffort()
+    """What was paid for the labels that a model gave; it is no part of the agent's cost."""
+    critique: CallEffort = CallEffort()
+    """What was paid for its feedback, in arms where a model writes it; no part of its cost."""
     diagnosis: Diagnosis | None = None
 
     @property

@@ -35,11 +35,48 @@ class Unscored(StrEnum):
         return self in (Unscored.NO_VERDICT, Unscored.CHECK_FAILED)
 
 
+class Shortcoming(StrEnum):
+    """What is wrong with a deliverable, as a check can say it without any value."""
+
+    NO_SHEET = "no_sheet"
+    NO_TABLE = "no_table"
+    NO_COLUMN = "no_column"
+    """A table is there, and lacks a column that rows are found by."""
+    NO_ROWS = "no_rows"
+    NO_VALUES = "no_values"
+    """The cells looked at are empty, or have no numbers in them."""
+    NO_LIST = "no_list"
+    NO_TEXT = "no_text"
+    NO_PAGE = "no_page"
+    NO_SLIDE = "no_slide"
+    NO_SOUND = "no_sound"
+    NO_NUMBER = "no_number"
+    """An answer states no number."""
+    HEAP = "heap"
+    """A heap of words without sentences."""
+    FORBIDDEN = "forbidden"
+    """It has a text that must not be there."""
+    UNDECIDED = "undecided"
+    """An answer names so many candidates that it states none."""
+    TOO_FEW = "too_few"
+    TOO_MANY = "too_many"
+
+
+class CheckFinding(Value):
+    """What a check counted and which shortcomings it saw: no expected and no found value."""
+
+    right: int | None = Field(default=None, ge=0)
+    """How many of the parts looked at are right; None: the check counts no parts."""
+    asked: int | None = Field(default=None, ge=1)
+    """How many parts were looked at."""
+    shortcomings: tuple[Shortcoming, ...] = ()
+
+
 class LeafScore(GrowingValue):
     """One verifier's score of one leaf."""
 
     added_later: ClassVar[frozenset[str]] = frozenset(
-        {"unscored", "unseen", "panel", "disagreement"}
+        {"unscored", "unseen", "panel", "disagreement", "finding"}
     )
 
     leaf_id: str
@@ -57,6 +94,8 @@ class LeafScore(GrowingValue):
     """How far the judges' scores are apart, the highest minus the lowest; None below two."""
     unseen: tuple[str, ...] = ()
     """What a judge was not shown of the files that the leaf is about, in words."""
+    finding: CheckFinding | None = None
+    """What a check says beside its reason; None: it is no check, or it could not look."""
 
     @property
     def told(self) -> str:

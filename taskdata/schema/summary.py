@@ -53,6 +53,8 @@ class RunHeader(Value):
     judge: str | None
     user: str | None = None
     """The model that plays the user in talks."""
+    labeller: str | None = None
+    """The model that labels what rules leave open."""
     rescores: str | None = None
     """The run whose trials were scored again; None: its agents worked in this one."""
     sandbox: str
@@ -284,6 +286,8 @@ class AgentSummary(Value):
     """Beside it: what the judge was paid for these trials; None: unknown."""
     user_cost_usd: float | None = 0.0
     """Cost of the simulated user, which `cost_usd` does not include; None: unknown."""
+    labeller_cost_usd: float | None = 0.0
+    """Cost of the labeller, which `cost_usd` does not include; None: unknown."""
     wall_s: float | None
     """Summed over trials; None, like turns and tokens: unknown of one of them."""
     turns: float | None
@@ -301,11 +305,14 @@ class AgentSummary(Value):
 
 
 class RefinementGain(Value):
-    """Change from round `round - 1` to `round` over the trials that were refined."""
+    """Change from round `round - 1` to `round` of an arm, over its trials that were refined.
+
+    Before the first round of an arm stand the first attempts, which all arms share.
+    """
 
     agent: str
+    arm: str
     round: int
-    feedback: str
     trials: int
     errors: int
     mean_before: float | None
@@ -344,6 +351,10 @@ class RunSummary(Value):
     """What the judge was paid for, over all rounds."""
     talking: CallEffort = CallEffort()
     """The paid calls of the simulated user, over all rounds."""
+    labelling: CallEffort = CallEffort()
+    """The paid calls of the labeller, over all rounds."""
+    critique: CallEffort = CallEffort()
+    """The paid calls that wrote feedback, of critics and of agents' own models, over all rounds."""
     disagreement: Estimate | None = None
     """Of a panel: how far its judges' scores of a leaf are apart, in points of 10, the highest
     minus the lowest; over leaves of first attempts with at least two verdicts. None: no such leaf.

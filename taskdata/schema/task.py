@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from taskdata.schema.arms import EarlierAttempt
 from taskdata.schema.asked_again import FOLDER as ASKED_AGAIN
 from taskdata.schema.base import GrowingValue, RelativePath, Sha256, Slug, Value
 from taskdata.schema.checkpoint import (
@@ -169,6 +170,8 @@ class TaskBrief(Value):
     services: tuple[ServiceBrief, ...] = ()
     feedback: str | None = None
     """Feedback on the previous attempt, in refinement rounds."""
+    earlier: EarlierAttempt | None = None
+    """The previous attempt; None in a first one."""
     one_workspace: bool = False
     """The files lie in `output/`, where the agent works, and may be changed."""
     system_prompt: str = ""
@@ -177,6 +180,8 @@ class TaskBrief(Value):
     domain_rules: tuple[DomainRule, ...] = ()
     is_talk: bool = False
     """Whether a simulated user answers at the end of the agent's turn."""
+    plan: str = ""
+    """What the agent's own model planned for the task."""
 
 
 class Task(GrowingValue):
@@ -344,7 +349,12 @@ class Task(GrowingValue):
         """Hex sha256 over everything in the task, its files' hashes included."""
         return self.digest()
 
-    def brief(self, feedback: str | None = None, launched: datetime | None = None) -> TaskBrief:
+    def brief(
+        self,
+        feedback: str | None = None,
+        launched: datetime | None = None,
+        earlier: EarlierAttempt | None = None,
+    ) -> TaskBrief:
         """Return what the agent may see; `launched`: when its trial began."""
         own = self.environment.system_prompt if self.environment else ""
         now = "" if launched is None else launch_time(launched)
@@ -358,6 +368,7 @@ class Task(GrowingValue):
             # In a pool's task the servers know where their database is, and the agent has them.
             services=() if self.has_one_workspace else briefs_of(self.services),
             feedback=feedback,
+            earlier=earlier,
             one_workspace=self.has_one_workspace,
             system_prompt=own.replace(LAUNCH_TIME, now),
             role=package.role,

@@ -1,5 +1,6 @@
 """How often the agent of a trial called each tool, and why calls gave no result."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
@@ -12,6 +13,8 @@ from taskdata.schema.transcript import ToolEvent, Transcript
 
 FINISH = "finish"
 """The tool that ends a trial, whose calls are counted nowhere."""
+ENDING_TOOLS = frozenset({FINISH, "claim_done"})
+"""The tools that end a trial; the second is Toolathlon's."""
 _NAME_LENGTH = 80
 _MOST_UNKNOWN = 20
 OTHERS = "(other names)"
@@ -19,6 +22,7 @@ OTHERS = "(other names)"
 
 OVERLONG_CHARS = 100_000
 """A longer result is too long for any agent to be shown whole (Toolathlon, section 5.2)."""
+_CUT_ON_RECORD = re.compile(r"\[cut: \d+ of (\d+) characters are on record\]\Z")
 
 
 class ToolUse(Value):
@@ -68,5 +72,11 @@ def _use(name: str, category: Capability | None, events: list[ToolEvent]) -> Too
         category=category,
         calls=len(events),
         errors=dict(sorted(errors.items())),
-        overlong=sum(len(event.text) > OVERLONG_CHARS for event in events),
+        overlong=sum(result_chars(event) > OVERLONG_CHARS for event in events),
     )
+
+
+def result_chars(event: ToolEvent) -> int:
+    """Return how long the result was, also of one of which only the beginning is on record."""
+    cut = _CUT_ON_RECORD.search(event.text[-_NAME_LENGTH:])
+    return len(event.text) if cut is None else int(cut[1])

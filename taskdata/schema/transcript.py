@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from taskdata.schema.base import GrowingValue, Sha256, Value
+from taskdata.schema.plan import Plan
 from taskdata.schema.tool import ToolErrorKind, ToolSpec
 from taskdata.schema.usage import FailedAttempt, Usage
 
@@ -197,7 +198,7 @@ class Transcript(GrowingValue):
     """Ordered events of a trial, its final answer and why it ended."""
 
     added_later: ClassVar[frozenset[str]] = frozenset(
-        {"tools", "is_outcome_only", "has_unseen_calls", "predictions"}
+        {"tools", "is_outcome_only", "has_unseen_calls", "predictions", "plan"}
     )
 
     events: tuple[Event, ...]
@@ -212,10 +213,12 @@ class Transcript(GrowingValue):
     """The agent is a program with tools of its own: its tool calls are unknown, not none."""
     predictions: tuple[Prediction, ...] = ()
     """Step by step mode: one for each reference step and one for the answer, as far as it got."""
+    plan: Plan | None = None
+    """What the agent's model planned before the first event; None: it was not asked to."""
 
     @property
     def turns(self) -> int:
-        """Number of model calls; for agents without a model, of tool calls."""
+        """Number of model calls but those for a plan; for agents without a model, of tool calls."""
         models = sum(1 for e in self.events if isinstance(e, ModelEvent))
         return models or len(self.tool_events)
 
@@ -231,8 +234,11 @@ class Transcript(GrowingValue):
 
     @property
     def usage(self) -> Usage:
-        """Sum over the agent's model calls; what its tools used stands with their events."""
-        total = Usage()
+        """Sum over the agent's model calls, those for its plan included.
+
+        What its tools used stands with their events.
+        """
+        total = Usage() if self.plan is None else self.plan.usage
         for event in self.events:
             if isinstance(event, ModelEvent):
                 total += event.usage
@@ -240,7 +246,8 @@ class Transcript(GrowingValue):
 
     @property
     def cost_usd(self) -> float | None:
-        """Sum over all events: 0 without any, None where one price is unknown."""
+        """Sum over plan and all events: 0 without any, None where one price is unknown."""
         costs = [event.cost_usd for event in self.events]
+        costs += [] if self.plan is None else [self.plan.cost_usd]
         known = [c for c in costs if c is not None]
         return sum(known) if len(known) == len(costs) else None

@@ -22,8 +22,19 @@ _RECORDED = sa.select(*(column for column in _CALLS.columns if column.name != "i
 _SHARED = _RECORDED.where(_CALLS.c.shared_key == sa.bindparam("key")).limit(1)
 _OF_TRIAL = _RECORDED.where(_CALLS.c.trial_id == sa.bindparam("trial"), _CALLS.c.reply.is_not(None))
 _IS_JUDGES = _CALLS.c.purpose == CallPurpose.JUDGE.value
+_IS_CRITICS = _CALLS.c.purpose == CallPurpose.CRITIC.value
 _IS_USERS = _CALLS.c.purpose == CallPurpose.SIMULATED_USER.value
-_OF_AGENT, _OF_JUDGE = _OF_TRIAL.where(~_IS_JUDGES), _OF_TRIAL.where(_IS_JUDGES)
+_IS_LABELLERS = _CALLS.c.purpose == CallPurpose.LABELLER.value
+_IS_AFTER_TRIAL = _IS_JUDGES | _IS_LABELLERS
+_OF_AGENT, _OF_JUDGE = _OF_TRIAL.where(~_IS_AFTER_TRIAL), _OF_TRIAL.where(_IS_JUDGES)
+_OF_LABELLER = _OF_TRIAL.where(_IS_LABELLERS)
+_BESIDE = (
+    CallPurpose.JUDGE,
+    CallPurpose.SIMULATED_USER,
+    CallPurpose.CRITIC,
+    CallPurpose.LABELLER,
+)
+"""What is paid for a trial beside its agent and the agent's tools."""
 _IS_ANSWERED = _CALLS.c.model != NO_REPLY
 _OF_ITS_TRIAL = col(TrialRow.id) == _CALLS.c.trial_id
 _RUN_OF_TRIAL: sa.Column[str] = TrialRow.__table__.c.run_id  # type: ignore[attr-defined]
@@ -54,7 +65,7 @@ class CallStore(StoreConnection):
     def paid_calls(self, trial_id: str) -> list[ModelCall]:
         """Return the trial's calls with a stored reply, in order.
 
-        These are the calls of the agent, of its tools and of the simulated user.
+        These are the calls of the agent, of its tools, of the simulated user and of the critic.
         """
         return self._calls(_OF_AGENT, {"trial": trial_id})
 
@@ -62,13 +73,17 @@ class CallStore(StoreConnection):
         """Return the calls of the trial's judge whose replies are stored, in order."""
         return self._calls(_OF_JUDGE, {"trial": trial_id})
 
+    def labeller_calls(self, trial_id: str) -> list[ModelCall]:
+        """Return the calls of the trial's labeller whose replies are stored, in order."""
+        return self._calls(_OF_LABELLER, {"trial": trial_id})
+
     def _calls(self, query: sa.Select[Any], values: dict[str, str]) -> list[ModelCall]:
         with self._plainly_reading() as connection:
             rows = connection.execute(query, values).mappings()
             return [_call(dict(row)) for row in rows]
 
     def forget_replies(self, run_id: str) -> None:
-        """Drop the replies of finished trials, except a judge's and shared ones; costs stay."""
+        """Drop the replies to agents of finished trials, except shared ones; costs stay."""
         finished = (
             select(OutcomeRow.trial_id)
             .join(TrialRow, col(TrialRow.id) == col(OutcomeRow.trial_id))
@@ -76,27 +91,27 @@ class CallStore(StoreConnection):
         )
         drop = (
             sa.update(_CALLS)
-            .where(_CALLS.c.trial_id.in_(finished), ~_IS_JUDGES)
+            .where(_CALLS.c.trial_id.in_(finished), ~_IS_AFTER_TRIAL)
             .where(_CALLS.c.reply.is_not(None), _CALLS.c.shared_key.is_(None))
             .values(reply=None)
         )
         with self._plainly_writing() as connection:
             connection.execute(drop)
 
-    def judge_efforts(self, run_id: str) -> dict[str, CallEffort]:
-        """Return what judging took by trial of the run; trials without paid calls are left out."""
-        return self._efforts(run_id, _IS_JUDGES)
+    def efforts_beside(self, run_id: str) -> dict[CallPurpose, dict[str, CallEffort]]:
+        """Return what judges, users, critics and labellers took, by trial of the run.
 
-    def user_efforts(self, run_id: str) -> dict[str, CallEffort]:
-        """Return what simulated users took by trial of the run, without trials that had none."""
-        return self._efforts(run_id, _IS_USERS)
-
-    def _efforts(self, run_id: str, whose: sa.ColumnElement[bool]) -> dict[str, CallEffort]:
-        trial = _CALLS.c.trial_id
-        query = _answered(whose, trial).where(col(TrialRow.run_id) == run_id).group_by(trial)
+        Trials without paid calls are left out.
+        """
+        by = (_CALLS.c.purpose, _CALLS.c.trial_id)
+        query = _answered(_CALLS.c.purpose.in_([one.value for one in _BESIDE]), *by)
+        query = query.where(col(TrialRow.run_id) == run_id).group_by(*by)
         with self._plainly_reading() as connection:
             rows = connection.execute(query).all()
-        return {trial_id: _effort(*_known(*sums)) for trial_id, *sums in rows}
+        found: dict[CallPurpose, dict[str, CallEffort]] = {one: {} for one in _BESIDE}
+        for purpose, trial_id, *sums in rows:
+            found[CallPurpose(purpose)][trial_id] = _effort(*_known(*sums))
+        return found
 
     def past_judging(self, judge: ModelSpec) -> CallEffort:
         """Return what that judge's calls took together, in all runs, panels included."""
@@ -110,13 +125,32 @@ class CallStore(StoreConnection):
 
     def past_talking(self, user: ModelSpec) -> CallEffort:
         """Return what that model's calls took together where it played a user, in all runs."""
-        named = [col(RunRow.config)[("user", name)].as_string() for name in ("provider", "model")]
+        return self._past(_IS_USERS, "user", user)
+
+    def past_labelling(self, labeller: ModelSpec) -> CallEffort:
+        """Return what that model's calls took together where it was the labeller, in all runs."""
+        return self._past(_IS_LABELLERS, "labeller", labeller)
+
+    def _past(self, whose: sa.ColumnElement[bool], role: str, model: ModelSpec) -> CallEffort:
+        named = [col(RunRow.config)[(role, name)].as_string() for name in ("provider", "model")]
         query = (
-            _answered(_IS_USERS)
+            _answered(whose)
             .join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
-            .where(named[0] == user.provider, named[1] == user.model)
+            .where(named[0] == model.provider, named[1] == model.model)
         )
         return _effort(*self._sum(query))
+
+    def past_critique(self, critic: ModelSpec) -> CallEffort:
+        """Return what that model's calls took together where it wrote feedback, in all runs."""
+        by = _CALLS.c.model
+        with self._plainly_reading() as connection:
+            rows = connection.execute(_answered(_IS_CRITICS, by).group_by(by)).all()
+        own = [
+            _effort(*_known(*sums))
+            for answered_by, *sums in rows
+            if _who_answered([critic], answered_by) == critic
+        ]
+        return sum(own, CallEffort())
 
     def _past_on_panels(self, judge: ModelSpec) -> CallEffort:
         """Return what that judge's calls took in the runs that had it on a panel.
@@ -149,10 +183,10 @@ class CallStore(StoreConnection):
     def spent_usd(self, run_id: str) -> float | None:
         """Return what the run has paid models for in USD; None: unknown.
 
-        The models behind tools and the judge are counted; pictures and clips, which a run with a
-        cap on money is not allowed, are not. An unknown cost counts as the most that it can be,
-        and so does what failed attempts may be charged. Shared replies that other runs have paid
-        for, and imported results, cost this run nothing.
+        The models behind tools, the judge and the labeller are counted; pictures and clips, which a
+        run with a cap on money is not allowed, are not. An unknown cost counts as the most that it
+        can be, and so does what failed attempts may be charged. Shared replies that other runs have
+        paid for, and imported results, cost this run nothing.
         """
         query = _sums(_TOKENS, _USD_AT_MOST).join(TrialRow, _OF_ITS_TRIAL)
         return self._sum(query.where(col(TrialRow.run_id) == run_id))[2]

@@ -27,6 +27,7 @@ from taskdata.tables import (
     DeliverableRow,
     DiagnosisRow,
     GateResultRow,
+    LabelAnnotationRow,
     LeafScoreRow,
     ModelCallRow,
     OutcomeRow,
@@ -63,6 +64,7 @@ _OF_TRIAL = [
         RenderedRow,
         DiagnosisRow,
         AnnotationRow,
+        LabelAnnotationRow,
     )
 ]
 _OF_RUN = [_table(r) for r in (GateResultRow, StageReportRow)]

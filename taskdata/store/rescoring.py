@@ -19,8 +19,10 @@ _RUNS: sa.Table = RunRow.__table__  # type: ignore[attr-defined]
 _FILES: sa.Table = DeliverableRow.__table__  # type: ignore[attr-defined]
 _SOURCE, _COPY = TRIALS.alias("source_trial"), TRIALS.alias("copied_trial")
 _COPIED = OUTCOMES.alias("copied_outcome")
+_QUESTION = ("agent", "task_id", "repetition", "round", "arm")
+"""What identifies a trial within its run."""
 _SAME_QUESTION = sa.and_(
-    *(_SOURCE.c[name] == _COPY.c[name] for name in ("agent", "task_id", "repetition", "round")),
+    *(_SOURCE.c[name] == _COPY.c[name] for name in _QUESTION),
     _SOURCE.c.run_id == sa.bindparam("source"),
     _COPY.c.run_id == sa.bindparam("copy"),
 )
@@ -84,6 +86,15 @@ class RescoringStore(StoreConnection):
             connection.execute(_COPY_FILES, values)
             return _counts(connection, source, copy)
 
+    def source_of(self, trial: Trial, source: str) -> str | None:
+        """Return the id of the trial in run `source` that `trial` is a copy of, or None."""
+        query = sa.select(TRIALS.c.id).where(
+            TRIALS.c.run_id == source,
+            *(TRIALS.c[name] == getattr(trial, name) for name in _QUESTION),
+        )
+        with self._plainly_reading() as connection:
+            return connection.execute(query).scalar_one_or_none()
+
 
 def _require_there(connection: sa.Connection, run_id: str) -> None:
     query = sa.select(_RUNS.c.status).where(_RUNS.c.id == run_id)
@@ -97,12 +108,15 @@ def _copy_trials(connection: sa.Connection, source: str, copy: str) -> None:
     tried = sa.exists().where(OUTCOMES.c.trial_id == TRIALS.c.id)
     query = TRIALS.select().where(TRIALS.c.run_id == source, tried).order_by(TRIALS.c.round)
     rows = [dict(row) for row in connection.execute(query).mappings()]
-    known = set(connection.execute(sa.select(TRIALS.c.id).where(TRIALS.c.run_id == copy)).scalars())
+    of_copy = sa.select(TRIALS.c.id, *(TRIALS.c[name] for name in _QUESTION))
+    known = {
+        tuple(question): trial_id
+        for trial_id, *question in connection.execute(of_copy.where(TRIALS.c.run_id == copy))
+    }
+    questions = {row["id"]: tuple(row[name] for name in _QUESTION) for row in rows}
     ids = {
-        row["id"]: Trial.make_id(
-            copy, row["agent"], row["task_id"], row["repetition"], row["round"]
-        )
-        for row in rows
+        trial_id: known.get(question) or Trial.make_id(copy, *question)
+        for trial_id, question in questions.items()
     }
     new = [
         row
@@ -112,7 +126,7 @@ def _copy_trials(connection: sa.Connection, source: str, copy: str) -> None:
             "parent_trial_id": ids.get(row["parent_trial_id"]),
         }
         for row in rows
-        if ids[row["id"]] not in known
+        if questions[row["id"]] not in known
     ]
     if new:
         connection.execute(sa.insert(TRIALS), new)

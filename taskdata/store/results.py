@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import sqlalchemy as sa
 
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels
+from taskdata.schema.model_call import CallPurpose
 from taskdata.schema.run import CallEffort, Deliverable, Trial, TrialOutcome, TrialResult
 from taskdata.store.attempts import (
     DELIVERABLES,
@@ -45,17 +46,22 @@ class ResultStore(TrialStore):
 
     def each_result(self, run_id: str, round_: int | None = None) -> Iterator[TrialResult]:
         """Yield what `results` returns, of which only a few hundred are in memory at a time."""
-        ids, judged = self._trial_ids(run_id, round_), self.judge_efforts(run_id)
-        talked = self.user_efforts(run_id)
+        ids, beside = self._trial_ids(run_id, round_), self.efforts_beside(run_id)
         for start in range(0, len(ids), _AT_ONCE):
-            yield from self._joined(ids[start : start + _AT_ONCE], judged, talked)
+            yield from self._joined(ids[start : start + _AT_ONCE], beside)
+
+    def diagnosis(self, trial_id: str) -> Diagnosis | None:
+        """Return the labels of a trial, None if it has none."""
+        with self._plainly_reading() as connection:
+            row = connection.execute(_DIAGNOSES, {"trials": [trial_id]}).mappings().first()
+        return None if row is None else _diagnosis(row)
 
     def _trial_ids(self, run_id: str, round_: int | None) -> list[str]:
         query = sa.select(TRIALS.c.id).where(TRIALS.c.run_id == run_id)
         if round_ is not None:
             query = query.where(TRIALS.c.round == round_)
         query = query.order_by(
-            TRIALS.c.round, TRIALS.c.agent, TRIALS.c.task_id, TRIALS.c.repetition
+            TRIALS.c.round, TRIALS.c.agent, TRIALS.c.task_id, TRIALS.c.repetition, TRIALS.c.arm
         )
         with self._plainly_reading() as connection:
             return list(connection.execute(query).scalars())
@@ -63,8 +69,7 @@ class ResultStore(TrialStore):
     def _joined(
         self,
         ids: Sequence[str],
-        judged: Mapping[str, CallEffort],
-        talked: Mapping[str, CallEffort],
+        beside: Mapping[CallPurpose, Mapping[str, CallEffort]],
     ) -> Iterator[TrialResult]:
         with self._plainly_reading() as connection:
             trials, outcomes, files, scores, errors, labels = (
@@ -84,8 +89,10 @@ class ResultStore(TrialStore):
                 score=scored.get(one),
                 scoring_error=faults.get(one),
                 diagnosis=labelled.get(one),
-                judging=judged.get(one, _NOTHING),
-                talking=talked.get(one, _NOTHING),
+                judging=beside[CallPurpose.JUDGE].get(one, _NOTHING),
+                talking=beside[CallPurpose.SIMULATED_USER].get(one, _NOTHING),
+                critique=beside[CallPurpose.CRITIC].get(one, _NOTHING),
+                labelling=beside[CallPurpose.LABELLER].get(one, _NOTHING),
             )
 
 
@@ -115,5 +122,6 @@ def _diagnosis(row: sa.RowMapping) -> Diagnosis:
             "evidence": tuple(row["evidence"]),
             "labels": tuple(row["labels"] or ()),
             "labeller": row["labeller"],
+            "by_model": row["by_model"],
         }
     )

@@ -12,6 +12,7 @@ from sqlmodel import col, desc, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from taskdata.errors import Misuse
+from taskdata.schema.agent import ModelSpec
 from taskdata.schema.gate import TASKS, GateResult
 from taskdata.schema.model_call import NO_REPLY
 from taskdata.schema.run import (
@@ -180,6 +181,18 @@ class RunStore(StoreConnection):
                 f"max_usd = {max_usd:g}: a cap is a number of USD above 0; run {run_id} stays as "
                 "it was"
             ) from None
+        with self._writing() as session:
+            row = session.get_one(RunRow, run_id)
+            row.config = config.model_dump(mode="json")
+
+    def set_labeller(self, run_id: str, labeller: ModelSpec, base_url: str | None) -> None:
+        """Set the model that labels what rules leave open; no score depends on it.
+
+        Raises:
+            Misuse: if there is no such run.
+        """
+        changes = {"labeller": labeller, "labeller_base_url": base_url}
+        config = self.run(run_id).config.model_copy(update=changes)
         with self._writing() as session:
             row = session.get_one(RunRow, run_id)
             row.config = config.model_dump(mode="json")

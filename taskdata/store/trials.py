@@ -11,7 +11,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 from sqlmodel import col, select
 
-from taskdata.schema.diagnosis import Diagnosis
+from taskdata.schema.diagnosis import Diagnosis, ModelLabelling
 from taskdata.schema.run import OutcomeStatus, Trial, TrialOutcome
 from taskdata.schema.scores import NodeScore, TrialScore
 from taskdata.schema.transcript import Transcript
@@ -57,9 +57,16 @@ _FORGET_SCORING_ERROR = sa.delete(SCORING_ERRORS).where(
 )
 _IS_FINISHED = sa.exists().where(OUTCOMES.c.trial_id == TRIALS.c.id, OUTCOMES.c.status == FINISHED)
 _IS_SCORED = sa.exists().where(SCORES.c.trial_id == TRIALS.c.id)
-_DIAGNOSED_BY = sa.select(DIAGNOSES.c.labeller).where(DIAGNOSES.c.trial_id == sa.bindparam("trial"))
+_DIAGNOSED_BY = sa.select(DIAGNOSES.c.labeller, DIAGNOSES.c.by_model).where(
+    DIAGNOSES.c.trial_id == sa.bindparam("trial")
+)
 _FORGET_DIAGNOSIS = sa.delete(DIAGNOSES).where(DIAGNOSES.c.trial_id == sa.bindparam("trial"))
 _ADD_DIAGNOSIS = sa.insert(DIAGNOSES)
+_NOT_ASKED = (
+    sa.update(DIAGNOSES)
+    .where(DIAGNOSES.c.trial_id == sa.bindparam("trial"))
+    .values(by_model=sa.bindparam("asked"))
+)
 _VIEWS = (
     sa.select(_RENDERED.c.view_sha256)
     .where(_RENDERED.c.trial_id == sa.bindparam("trial"))
@@ -89,6 +96,15 @@ class TrialStore(AttemptStore, CallStore):
                 session.connection().execute(sa.insert(TRIALS), new)
         return len(new)
 
+    def record_feedback(self, trial_id: str, feedback: str) -> str:
+        """Store the feedback that a model wrote for a trial, once; return what is stored."""
+        own = TRIALS.c.id == trial_id
+        with self._plainly_writing() as connection:
+            connection.execute(
+                sa.update(TRIALS).where(own, TRIALS.c.feedback.is_(None)).values(feedback=feedback)
+            )
+            return str(connection.execute(sa.select(TRIALS.c.feedback).where(own)).scalar_one())
+
     def trials(self, run_id: str, round_: int | None = None) -> list[Trial]:
         """Return the run's trials, of one refinement round or of all, in a stable order."""
         return self._trials(run_id, round_)
@@ -100,7 +116,7 @@ class TrialStore(AttemptStore, CallStore):
         if round_ is not None:
             query = query.where(TRIALS.c.round == round_)
         query = query.order_by(
-            TRIALS.c.round, TRIALS.c.agent, TRIALS.c.task_id, TRIALS.c.repetition
+            TRIALS.c.round, TRIALS.c.agent, TRIALS.c.task_id, TRIALS.c.repetition, TRIALS.c.arm
         )
         with self._reading() as session:
             rows = session.connection().execute(query).mappings()
@@ -269,11 +285,12 @@ class TrialStore(AttemptStore, CallStore):
         self.keep_page_pictures(sha256, ending, reader, kept)
 
     def record_diagnosis(self, diagnosis: Diagnosis) -> bool:
-        """Store a trial's labels, and replace those of another labeller.
+        """Store a trial's labels, and replace those of another labeller or with an error.
 
         Returns:
             False, and nothing changes, if the trial has labels of the same labeller.
         """
+        asked = diagnosis.by_model
         fields = {
             "trial_id": diagnosis.trial_id,
             "stage": diagnosis.stage,
@@ -283,18 +300,27 @@ class TrialStore(AttemptStore, CallStore):
             "deliverable_level": diagnosis.levels.deliverable,
             "evidence": list(diagnosis.evidence),
             "labels": [label.model_dump(mode="json") for label in diagnosis.labels] or None,
+            "by_model": None if asked is None else asked.model_dump(mode="json"),
             "labeller": diagnosis.labeller,
             "diagnosed_at": datetime.now(UTC),
         }
         trial = {"trial": diagnosis.trial_id}
         with self._plainly_writing() as connection:
-            by = connection.execute(_DIAGNOSED_BY, trial).scalar()
-            if by == diagnosis.labeller:
+            known = connection.execute(_DIAGNOSED_BY, trial).one_or_none()
+            was_asked = known is None or not (known.by_model or {}).get("error")
+            if known is not None and known.labeller == diagnosis.labeller and was_asked:
                 return False
-            if by is not None:
+            if known is not None:
                 connection.execute(_FORGET_DIAGNOSIS, trial)
             connection.execute(_ADD_DIAGNOSIS, fields)
         return True
+
+    def record_labelling_error(self, trial_id: str, model: str, cause: str) -> None:
+        """Store why a model could not be asked about a trial that rules have labelled."""
+        asked = ModelLabelling(model=model, error=cause)
+        values = {"trial": trial_id, "asked": asked.model_dump(mode="json")}
+        with self._plainly_writing() as connection:
+            connection.execute(_NOT_ASKED, values)
 
 
 def score_of(row: sa.RowMapping) -> TrialScore:

@@ -4,7 +4,12 @@ A row that is a measurement names what made it. Uniqueness and ranges are constr
 so running something twice cannot count twice.
 """
 
-from taskdata.tables.agreement import AnnotationRow, JudgeCardRow
+from taskdata.tables.agreement import (
+    AnnotationRow,
+    JudgeCardRow,
+    LabelAnnotationRow,
+    LabelCardRow,
+)
 from taskdata.tables.columns import UtcDateTime
 from taskdata.tables.construction import (
     BankGateRow,
@@ -52,6 +57,8 @@ __all__ = [
     "DiagnosisRow",
     "GateResultRow",
     "JudgeCardRow",
+    "LabelAnnotationRow",
+    "LabelCardRow",
     "LeafScoreRow",
     "ModelCallRow",
     "NightRow",

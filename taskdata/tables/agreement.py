@@ -1,11 +1,12 @@
-"""Tables of what people scored, and of the evidence that judges agree with them."""
+"""Tables of what people scored and labelled, and of the evidence that others agree with them."""
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import CheckConstraint
 from sqlmodel import Field, SQLModel, UniqueConstraint
 
-from taskdata.tables.columns import time_column
+from taskdata.tables.columns import json_column, time_column
 
 
 class AnnotationRow(SQLModel, table=True):
@@ -29,5 +30,28 @@ class JudgeCardRow(SQLModel, table=True):
 
     __tablename__ = "judge_card"
     judge: str = Field(primary_key=True)
+    made_at: datetime = time_column()
+    card: str
+
+
+class LabelAnnotationRow(SQLModel, table=True):
+    """A person's failure labels of one trial."""
+
+    __tablename__ = "label_annotation"
+    __table_args__ = (UniqueConstraint("trial_id", "annotator"),)
+    id: int | None = Field(default=None, primary_key=True)
+    trial_id: str = Field(foreign_key="trial.id", index=True)
+    annotator: str
+    labels: dict[str, Any] = json_column()
+    place: str
+    note: str
+    at: datetime = time_column()
+
+
+class LabelCardRow(SQLModel, table=True):
+    """The latest card of a labeller of failures, as JSON."""
+
+    __tablename__ = "label_card"
+    labeller: str = Field(primary_key=True)
     made_at: datetime = time_column()
     card: str

@@ -61,10 +61,10 @@ class RunRow(SQLModel, table=True):
 
 
 class TrialRow(SQLModel, table=True):
-    """One agent on one task, in one repetition and one refinement round."""
+    """One agent on one task, in one repetition and one arm and round of refinement."""
 
     __tablename__ = "trial"
-    __table_args__ = (UniqueConstraint("run_id", "agent", "task_id", "repetition", "round"),)
+    __table_args__ = (UniqueConstraint("run_id", "agent", "task_id", "repetition", "round", "arm"),)
     id: str = Field(primary_key=True)
     run_id: str = Field(foreign_key="run.id", index=True)
     agent: str
@@ -74,6 +74,8 @@ class TrialRow(SQLModel, table=True):
     category: str
     repetition: int
     round: int
+    arm: str = ""
+    """Empty in round 0; not NULL, which would be unequal to itself in the unique constraint."""
     parent_trial_id: str | None = Field(default=None, foreign_key="trial.id", index=True)
     feedback: str | None = None
 
@@ -246,6 +248,7 @@ class DiagnosisRow(SQLModel, table=True):
     deliverable_level: bool
     evidence: list[str] = json_column()
     labels: list[dict[str, Any]] | None = json_column(nullable=True)
+    by_model: dict[str, Any] | None = json_column(nullable=True)
     labeller: str
     diagnosed_at: datetime = time_column()
 

@@ -8,8 +8,10 @@ is unknown is left out; nothing stands for it.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
+from taskdata.schema.plan import Plan
 from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import (
     GivenStep,
@@ -20,7 +22,7 @@ from taskdata.schema.transcript import (
     ToolEvent,
     Transcript,
 )
-from taskdata.schema.usage import Usage
+from taskdata.schema.usage import FailedAttempt, Usage
 from taskdata.traces.recorded import RecordedTrial
 
 SCHEMA_VERSION = "ATIF-v1.7"
@@ -68,7 +70,7 @@ def _agent(recorded: RecordedTrial) -> dict[str, Any]:
             "tool_definitions": [_definition(spec) for spec in recorded.transcript.tools] or None,
             "extra": _known(
                 {
-                    "harness": recorded.agent.harness,
+                    "harness": recorded.agent.way_of_working,
                     "prompt_version": recorded.outcome.prompt_version,
                     "temperature": recorded.agent.temperature,
                 }
@@ -89,7 +91,7 @@ def _definition(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _steps(recorded: RecordedTrial) -> list[dict[str, Any]]:
-    steps: list[dict[str, Any]] = []
+    steps = _plan_steps(recorded.transcript.plan)
     asked: dict[str, Any] | None = None
     predictions = recorded.predictions
     for event in recorded.transcript.events:
@@ -103,6 +105,31 @@ def _steps(recorded: RecordedTrial) -> list[dict[str, Any]]:
                 steps.append(_agent_step("", llm_calls=0, at=event.started_at.isoformat()))
             _add_result(steps[-1] if asked is None else asked, event)
     return steps
+
+
+def _plan_steps(plan: Plan | None) -> list[dict[str, Any]]:
+    """Return a step for each model call in which a plan was asked for."""
+    return [
+        _agent_step(reply.text, llm_calls=1, at=reply.started_at.isoformat())
+        | _known(
+            {
+                "model_name": reply.model,
+                "reasoning_content": reply.thinking or None,
+                "metrics": _metrics(reply.usage, reply.cost_usd),
+                "extra": _known(
+                    {
+                        "plan": version,
+                        "fault": reply.fault or None,
+                        "seconds": reply.seconds,
+                        "waited_seconds": reply.waited_seconds or None,
+                        "cached": reply.cached or None,
+                        "failed_attempts": _failed(reply.failed_attempts),
+                    }
+                ),
+            }
+        )
+        for version, reply in ([] if plan is None else plan.calls)
+    ]
 
 
 def _message_step(event: MessageEvent) -> dict[str, Any]:
@@ -148,13 +175,16 @@ def _model_step(event: ModelEvent, prediction: Prediction | None) -> dict[str, A
                     "waited_seconds": event.waited_seconds or None,
                     "cached": event.cached or None,
                     "stop_reason": event.stop_reason or None,
-                    "failed_attempts": [a.model_dump(mode="json") for a in event.failed_attempts]
-                    or None,
+                    "failed_attempts": _failed(event.failed_attempts),
                     "prediction": _prediction(prediction),
                 }
             ),
         }
     )
+
+
+def _failed(attempts: Sequence[FailedAttempt]) -> list[dict[str, Any]] | None:
+    return [attempt.model_dump(mode="json") for attempt in attempts] or None
 
 
 def _prediction(prediction: Prediction | None) -> dict[str, Any] | None:

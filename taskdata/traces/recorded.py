@@ -35,6 +35,7 @@ class RecordedTrial:
             "task_hash": trial.task_hash,
             "repetition": trial.repetition,
             "round": trial.round,
+            "arm": trial.arm,
             "attempt": self.outcome.attempt,
             "ending": self.transcript.ending.value,
         }

@@ -81,6 +81,7 @@ class Trace:
 def trace(recorded: RecordedTrial) -> Trace:
     """Return the spans of a trial."""
     children = _Children(recorded)
+    children.spans += _planned(recorded)
     opening = recorded.opening
     for at, event in enumerate(recorded.transcript.events):
         if at not in opening:
@@ -184,6 +185,34 @@ class _Children:
             attributes["error.type"] = event.error.value
         error = None if event.error is None else event.text
         return Span(f"execute_tool {call.tool}", "internal", start, end, attributes, error)
+
+
+def _planned(recorded: RecordedTrial) -> list[Span]:
+    """Return a `chat` for each model call in which a plan was asked for."""
+    plan, agent = recorded.transcript.plan, recorded.agent
+    spans = list[Span]()
+    for version, reply in () if plan is None else plan.calls:
+        asked = reply.model if agent.model is None else agent.model.model
+        attributes: dict[str, Attribute] = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": _provider(recorded),
+            "gen_ai.conversation.id": recorded.trial.id,
+            "gen_ai.request.model": asked,
+            "gen_ai.response.model": reply.model,
+            **_usage(reply.usage),
+            **_cost(reply.cost_usd),
+            "gen_ai.output.messages": _json([_message("assistant", _text(reply.text))]),
+            "nightshift.plan": version,
+        }
+        if reply.cached:
+            attributes["nightshift.cached"] = True
+        start = _nanoseconds(reply.started_at)
+        end = start + round((reply.waited_seconds + reply.seconds) * _SECOND)
+        error = None
+        if reply.fault:
+            attributes["error.type"], error = "unreadable_plan", reply.fault
+        spans.append(Span(f"chat {asked}", "client", start, end, attributes, error))
+    return spans
 
 
 def _root(recorded: RecordedTrial, children: _Children) -> Span:

@@ -35,6 +35,15 @@ def test_throughput_prints_one_line_of_figures_and_says_which_peer_is_not_instal
     assert "--peer-python" in note
 
 
+def test_failure_labels_prints_agreement_and_time():
+    figures = json.loads(run_benchmark("failure_labels.py", "--diagnoses", "20", "--json").stdout)
+
+    assert figures["held_out"]["macro_f1"] >= 0.85
+    assert figures["held_out"]["labels"]["long_run.loop"]["n"] >= 1
+    assert figures["written"]["people_then_rules"]["stage"]["plan > plan"] >= 1
+    assert (figures["diagnoses"], figures["seconds"] > 0) == (20, True)
+
+
 @pytest.mark.soak
 @at_length_only
 def test_execute_scale_times_runs_and_a_resumed_one(tmp_path: Path):

@@ -13,8 +13,10 @@ import pytest
 from bs4 import BeautifulSoup
 
 from dashboards.build import build
+from flows.failures import failures_of
 from quality.summary import summarise
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
+from taskdata.schema.plan import Plan
 from taskdata.schema.run import (
     Deliverable,
     OutcomeStatus,
@@ -54,9 +56,11 @@ def plan(store: Store) -> Callable[..., Trial]:
         round_: int = 0,
         repetition: int = 0,
         feedback: str | None = None,
+        arm: str = "checkpoint",
     ) -> Trial:
         def identity(number: int) -> str:
-            return Trial.make_id(run.id, agent, task.id, repetition, number)
+            own = arm if number else ""
+            return Trial.make_id(run.id, agent, task.id, repetition, number, own)
 
         trial = Trial(
             id=identity(round_),
@@ -68,6 +72,7 @@ def plan(store: Store) -> Callable[..., Trial]:
             category=task.category,
             repetition=repetition,
             round=round_,
+            arm=arm if round_ else "",
             parent_trial_id=identity(round_ - 1) if round_ else None,
             feedback=feedback,
         )
@@ -87,6 +92,7 @@ def finish(store: Store) -> Callable[..., None]:
         events: Sequence[Event] | None = None,
         answer: str = "done",
         files: Mapping[str, bytes] | None = None,
+        planned: Plan | None = None,
         **fields: Any,
     ) -> None:
         call = ToolCall(id="1", tool="write_file", arguments={"path": text, "content": text})
@@ -98,7 +104,9 @@ def finish(store: Store) -> Callable[..., None]:
             ),
             ToolEvent(call=call, text=text, started_at=NOON, seconds=0.5),
         ]
-        transcript = Transcript(events=tuple(events), final_answer=answer, ending=Ending.FINISHED)
+        transcript = Transcript(
+            events=tuple(events), final_answer=answer, ending=Ending.FINISHED, plan=planned
+        )
         kept = store.artifacts.put_bytes(transcript.model_dump_json().encode())
         delivered = tuple(
             Deliverable(name=name, sha256=store.artifacts.put_bytes(data), size_bytes=len(data))
@@ -231,7 +239,7 @@ def dashboard(store: Store) -> Callable[[Run], str]:
             store.gates(run.id),
             store.stages(run.id),
         )
-        return build(store, summary)
+        return build(store, summary, run_failures=failures_of(store, store.run(run.id)))
 
     return built
 

@@ -13,7 +13,7 @@ from dashboards.pages.detail_tables import detail_tables
 from dashboards.pages.trial_rows import trials_on_page
 from quality.summary import summarise
 from taskdata.errors import Misuse
-from taskdata.schema.diagnosis import Evidence, Label
+from taskdata.schema.diagnosis import Evidence, Label, ModelLabelling
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
 from taskdata.schema.scores import Unscored
 from taskdata.schema.transcript import ModelEvent
@@ -155,12 +155,33 @@ def test_details_hold_the_failure_labels_with_their_evidence(dashboard, night, s
     )
 
 
+def test_details_mark_the_labels_of_a_model(dashboard, night, store, details_of):
+    trial = next(t for t in store.trials(night.id, 0) if t.agent == AGENT and t.task_id == "second")
+    (found,) = [r.diagnosis for r in store.results(night.id) if r.trial.id == trial.id]
+    seen = (Evidence(says="I forgot", turn=4),)
+    label = Label(
+        taxonomy="long_run", name="lost_context", confidence=0.7, evidence=seen, by="openai/m"
+    )
+    asked = ModelLabelling(model="m-2026", decided=("stage",), rejected="<b>no</b>")
+    changes = {"labels": (label,), "labeller": "rules@3+openai/m@1", "by_model": asked}
+    store.record_diagnosis(found.model_copy(update=changes))
+    shown = details_of(dashboard(night), trial.id)["diagnosis"]
+    assert shown["facts"][0] == ["Stage", "plan, by the model"]
+    assert ["Labelled by", "rules@3+openai/m@1"] in shown["facts"]
+    assert shown["facts"][-2:] == [["Labeller", "m-2026"], ["Replies rejected", "<b>no</b>"]]
+    assert shown["evidence"][-1] == (
+        "lost context (long run, confidence 0.7, by the model): turn 4: I forgot"
+    )
+
+
 def test_attempts_are_linked_in_both_directions(dashboard, night, store, details_of):
     page = dashboard(night)
     (again,) = store.trials(night.id, 1)
     assert details_of(page, again.id)["earlier"] == again.parent_trial_id
     assert details_of(page, again.id)["feedback"] == "Not there yet."
-    assert details_of(page, again.parent_trial_id)["later"] == [again.id]
+    assert details_of(page, again.parent_trial_id)["later"] == [
+        {"id": again.id, "arm": "checkpoint"}
+    ]
 
 
 def test_lost_trials_are_listed_with_their_cause(dashboard, night):

@@ -4,12 +4,14 @@ import base64
 import gzip
 import hashlib
 import re
+from datetime import UTC, datetime
 
 import pytest
 from bs4 import BeautifulSoup
 
 from dashboards.visible_text import visible
 from taskdata.schema.gate import GateFailure, GateResult
+from taskdata.schema.plan import Plan, PlanReply, PlanStep, PlanVersion
 from taskdata.schema.run import RunStatus
 from taskdata.schema.views import (
     Cell,
@@ -55,6 +57,7 @@ def poisoned(store, new_task, new_run, plan, finish, grade, lose, png):
         "a.txt": TextView(text=POISON),
         "a.pdf": UnreadableView(reason=POISON),
     }
+    reply = PlanReply(text=POISON, model=POISON, started_at=datetime.now(UTC), seconds=1)
     first = plan(run, task, agent)
     finish(
         first,
@@ -64,6 +67,12 @@ def poisoned(store, new_task, new_run, plan, finish, grade, lose, png):
         rejected_files=(POISON,),
         model_id=POISON,
         prompt_version=POISON,
+        planned=Plan(
+            draft=PlanVersion(fault=POISON, replies=(reply,)),
+            refined=PlanVersion(
+                steps=(PlanStep(purpose=POISON, tool=POISON),), criticism=POISON, replies=(reply,)
+            ),
+        ),
     )
     grade(first, 2.0, reason=POISON, views=views, preview_png=b"<svg onload='x'/>", evidence=POISON)
     second = plan(run, task, agent, round_=1, feedback=POISON)

@@ -9,7 +9,9 @@ import pytest
 from dashboards.build import build
 from dashboards.pages.page import PAGE_BYTES
 from dashboards.run_folder import write_run_folder
+from flows.failures import failures_of
 from quality.summary import summarise
+from taskdata.schema.diagnosis import Diagnosis, FailureLevels
 from taskdata.schema.run import Trial
 from taskdata.schema.scores import TrialScore
 from tests.e2e.made_up_trials import outcome_of, rendered, silence, tree, views_of
@@ -21,6 +23,9 @@ ATTACK = (
     "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>"
     '<svg onload=window.pwned=1><a href="javascript:window.pwned=1">click</a>'
 )
+BAR = """all => all.map((one) => one.getBoundingClientRect()).filter((box) => box.width > 20)
+    .map((box) => [box.x + 9, box.y + box.height / 2])[0]"""
+"""Where one of Plotly's bars is that is not empty."""
 REASON = "out.json: sum is 4, expected 5"
 
 
@@ -68,7 +73,8 @@ def opened(store, tab, tmp_path) -> Callable[..., object]:
         folder = tmp_path / "a night's page"
         folder.mkdir()
         path = folder / "dashboard.html"
-        path.write_text(build(store, summary), encoding="utf-8")
+        found = failures_of(store, store.run(run.id))
+        path.write_text(build(store, summary, run_failures=found), encoding="utf-8")
         tab.page.goto(path.as_uri())
         return tab.page
 
@@ -216,6 +222,44 @@ def test_the_table_is_filtered_and_sorted(opened, plain_run):
     scores = [float(t.split()[-1]) for t in page.locator("td.score").all_inner_texts()]
     assert scores == sorted(scores)
     assert scores[0] < scores[-1]
+
+
+def test_a_cause_and_a_figure_list_their_trials_and_the_list_stays(opened, tab, store, plain_run):
+    failed = [trial for trial in plain_run.trials if trial.agent == SMALL]
+    for trial in failed:
+        levels = FailureLevels(leaf=True, composition=False, deliverable=False)
+        fields = {"stage": "reason", "type": "data_extraction", "levels": levels}
+        store.record_diagnosis(
+            Diagnosis(trial_id=trial.id, evidence=(), labeller="rules@3", **fields)
+        )
+    page = opened(plain_run.run)
+    shown = page.locator("table.trials tbody tr:not([hidden])")
+    cause = page.locator("#failures table.causes td.count a")
+    cause.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#narrowed", state="visible")
+    assert shown.count() == 2
+    assert page.evaluate("document.activeElement.id") == "narrowed"
+    said = page.locator("#narrowed").inner_text()
+    assert said.startswith("2 trials: The JSON file has wrong or missing values. ")
+    shown.first.get_by_role("link").first.click()
+    page.locator("#trial a.back").click()
+    assert shown.count() == 2
+    page.get_by_role("button", name="Show all trials").click()
+    assert shown.count() == 5
+    share = page.locator("#failures td.share a[href*='stage=reason']")
+    assert share.first.inner_text() == "100.00 %"
+    share.first.click()
+    page.wait_for_selector("#narrowed >> text=failed at reason")
+    assert shown.count() == 2
+    page.get_by_role("button", name="Show all trials").click()
+    page.locator("[data-figure=failures]").scroll_into_view_if_needed()
+    page.wait_for_selector("[data-figure=failures] .main-svg")
+    left, top = page.locator("[data-figure=failures] .point path").evaluate_all(BAR)
+    page.mouse.move(left, top)
+    page.mouse.click(left, top)
+    page.wait_for_selector("#narrowed >> text=agent")
+    assert tab.complaints == []
 
 
 def test_what_an_agent_wrote_is_shown_and_never_run(opened, tab, new_task, new_run, record):

@@ -189,7 +189,7 @@ def summary_of(night: Night) -> RunSummary:
     gain = RefinementGain(
         agent=AGENTS[0],
         round=1,
-        feedback=ATTACK,
+        arm=ATTACK,
         trials=2,
         errors=0,
         mean_before=5,

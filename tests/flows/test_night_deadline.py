@@ -82,6 +82,18 @@ def test_a_stage_that_costs_money_is_told_how_long_the_night_still_is():
     assert NightDeadline(float("inf"), clock).bounds("execute", config) == {}
 
 
+def test_rules_label_after_the_deadline_and_the_labeller_is_told_when_it_is():
+    labeller = ModelSpec.parse("openai/gpt-5.2")
+    config = RunConfig(agents=(AgentSpec.parse("nop"),), labeller=labeller)
+    clock = Clock()
+    deadline = NightDeadline(NIGHT, clock)
+    clock.now = NIGHT + 1
+    assert deadline.lets("diagnose", {"round": 0}, config)
+    assert deadline.bounds("diagnose", config) == {"night_seconds_left": 0.0}
+    rules = config.model_copy(update={"labeller": None})
+    assert deadline.bounds("diagnose", rules) == {}
+
+
 def test_a_night_of_which_its_deadline_leaves_out_most_holds_its_gate(store, new_run, new_task):
     run = new_run(*(new_task(f"task-{number}") for number in range(3)))
     preparing.do(store, run.id)

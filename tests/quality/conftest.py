@@ -77,10 +77,11 @@ def make_result(make_task: Callable[..., Task]) -> Callable[..., TrialResult]:
         round_: int = 0,
         error: str | None = None,
         scored: bool = True,
+        arm: str = "checkpoint",
         **outcome: object,
     ) -> TrialResult:
         task = task or make_task()
-        trial = _trial(agent, task, repetition, round_)
+        trial = _trial(agent, task, repetition, round_, arm)
         if error is not None:
             failed = _outcome(trial.id, status=OutcomeStatus.INFRASTRUCTURE, error=error)
             return TrialResult(trial=trial, outcome=failed)
@@ -93,9 +94,12 @@ def make_result(make_task: Callable[..., Task]) -> Callable[..., TrialResult]:
     return make
 
 
-def _trial(agent: str, task: Task, repetition: int, round_: int) -> Trial:
+def _trial(agent: str, task: Task, repetition: int, round_: int, arm: str) -> Trial:
+    def identity(number: int) -> str:
+        return Trial.make_id("r1", agent, task.id, repetition, number, arm if number else "")
+
     return Trial(
-        id=Trial.make_id("r1", agent, task.id, repetition, round_),
+        id=identity(round_),
         run_id="r1",
         agent=agent,
         task_id=task.id,
@@ -104,9 +108,8 @@ def _trial(agent: str, task: Task, repetition: int, round_: int) -> Trial:
         category=task.category,
         repetition=repetition,
         round=round_,
-        parent_trial_id=(
-            Trial.make_id("r1", agent, task.id, repetition, round_ - 1) if round_ else None
-        ),
+        arm=arm if round_ else "",
+        parent_trial_id=identity(round_ - 1) if round_ else None,
     )
 
 

@@ -24,12 +24,12 @@ def leaves(
     return {"totals": totals, "sheets": totals, "answer": totals, "tone": tone}
 
 
-def run(*agents: str) -> Run:
+def run(*agents: str, **config: object) -> Run:
     specs = tuple(AgentSpec.parse(agent) for agent in agents or (REACT,))
     return Run(
         id="r1",
         status=RunStatus.COMPLETED,
-        config=RunConfig(agents=specs),
+        config=RunConfig.model_validate({"agents": specs, **config}),
         release_hash="b" * 64,
         code_version="test",
         created_at=datetime(2026, 3, 1, tzinfo=UTC),
@@ -37,9 +37,9 @@ def run(*agents: str) -> Run:
 
 
 def summary_of(
-    *results: TrialResult, tasks: list[Task], agents: tuple[str, ...] = ()
+    *results: TrialResult, tasks: list[Task], agents: tuple[str, ...] = (), **config: object
 ) -> RunSummary:
-    return summarise(run(*agents), results, {t.content_hash: t for t in tasks})
+    return summarise(run(*agents, **config), results, {t.content_hash: t for t in tasks})
 
 
 @pytest.fixture
@@ -296,7 +296,7 @@ def test_refinement_pairs_each_new_attempt_with_the_one_before(
     summary = summary_of(*before, *after, tasks=tasks)
 
     (gain,) = summary.refinement
-    assert (gain.agent, gain.round, gain.feedback) == (REACT, 1, "checkpoint")
+    assert (gain.agent, gain.arm, gain.round) == (REACT, "checkpoint", 1)
     assert (gain.trials, gain.errors) == (3, 1)
     assert (gain.mean_before, gain.mean_after) == (3.0, 5.0)
     assert gain.gain.mean == 2.0
@@ -304,6 +304,26 @@ def test_refinement_pairs_each_new_attempt_with_the_one_before(
     assert gain.gain.ci95[0] < 2 < gain.gain.ci95[1]
     assert summary.agents[0].trials == 3
     assert summary.agents[0].root_score.mean == pytest.approx(5.0)
+
+
+def test_the_gains_of_arms_are_not_mixed(tasks: list[Task], make_result: MakeResult):
+    first = make_result(task=tasks[0], leaves=leaves(2.0))
+    scores = {("none", 1): 2.0, ("none", 2): 3.0, ("checkpoint", 1): 6.0, ("checkpoint", 2): 9.0}
+    refined = [
+        make_result(task=tasks[0], leaves=leaves(score), round_=round_, arm=arm)
+        for (arm, round_), score in scores.items()
+    ]
+
+    summary = summary_of(first, *refined, tasks=tasks, feedback=("none", "checkpoint"))
+
+    found = [(g.arm, g.round, g.mean_before, g.mean_after) for g in summary.refinement]
+    assert found == [
+        ("none", 1, 2.0, 2.0),
+        ("none", 2, 2.0, 3.0),
+        ("checkpoint", 1, 2.0, 6.0),
+        ("checkpoint", 2, 6.0, 9.0),
+    ]
+    assert summary.agents[0].root_score.mean == 2.0
 
 
 def test_agents_stand_in_the_order_of_the_run_even_before_any_trial(
@@ -342,6 +362,16 @@ def test_what_the_simulated_user_was_paid_is_no_cost_of_the_agent(
     found = summary_of(talked, make_result(task=tasks[1], cost_usd=0.5), tasks=tasks)
     assert (found.agents[0].cost_usd, found.agents[0].user_cost_usd) == (1.0, 0.125)
     assert found.talking == effort
+
+
+def test_what_the_labeller_was_paid_is_no_cost_of_the_agent(
+    tasks: list[Task], make_result: MakeResult
+):
+    effort = CallEffort(calls=2, tokens=900, cost_usd=0.125)
+    labelled = make_result(task=tasks[0], cost_usd=0.5).model_copy(update={"labelling": effort})
+    found = summary_of(labelled, make_result(task=tasks[1], cost_usd=0.5), tasks=tasks)
+    assert (found.agents[0].cost_usd, found.agents[0].labeller_cost_usd) == (1.0, 0.125)
+    assert found.labelling == effort
 
 
 def test_what_the_judge_was_paid_stands_beside_what_the_agents_cost(

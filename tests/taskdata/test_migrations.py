@@ -7,6 +7,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import JSON, bindparam, create_engine, event, inspect, text
+from sqlalchemy.exc import IntegrityError
 
 from environments.models.record.client import StoredReply
 from taskdata.schema.night import Night, NightSettings
@@ -223,3 +224,34 @@ def test_of_earlier_attempts_it_is_unknown_which_tools_they_called(to, address):
     outcome = store.outcome("t1")
     store.close()
     assert (outcome.tool_calls, outcome.tool_uses) == (2, None)
+
+
+REFINED = """
+INSERT INTO run (id, status, config, release_hash, code_version, created_at)
+  VALUES ('run-2', 'completed', '{"feedback": "coarse"}', 'r', '1', '2026-03-01 22:00:00');
+INSERT INTO trial VALUES ('t2', 'run-1', 'nop', 'sum', 'h', 'workflow', 'data_analysis', 0, 1, 't1', 'no');
+INSERT INTO trial VALUES ('t3', 'run-2', 'nop', 'sum', 'h', 'workflow', 'data_analysis', 0, 0, NULL, NULL);
+INSERT INTO trial VALUES ('t4', 'run-2', 'nop', 'sum', 'h', 'workflow', 'data_analysis', 0, 1, 't3', 'no')
+"""  # noqa: E501
+
+
+def test_refined_trials_get_the_arm_that_their_run_had(to, address):
+    statements = f"{ROWS.strip()};\n{REFINED.strip()}".replace("'h'", f"'{'a' * 64}'")
+    to("0002", *(text(one.replace(": ", "\\: ")) for one in statements.split(";\n")))
+    store = Store.open(address)
+    arms = {t.id: t.arm for run in ("run-1", "run-2") for t in store.trials(run)}
+    assert arms == {"t1": "", "t2": "checkpoint", "t3": "", "t4": "coarse"}
+    assert store.outcome("t1").wall_seconds == 12.5, "what refers to trials stays"
+    (refined,) = store.trials("run-1", 1)
+    assert store.plan_trials([refined.model_copy(update={"id": "t5", "arm": "none"})]) == 1
+    with pytest.raises(IntegrityError):
+        store.plan_trials([refined.model_copy(update={"id": "t6"})])
+    store.close()
+    to("0016", down=True)
+    with pytest.raises(RuntimeError, match="run-1 has several arms"):
+        to("0015", down=True)
+    to("0016", "DELETE FROM trial WHERE id = 't5'")
+    to("0015", down=True)
+    again = Store.open(address)
+    assert {t.id: t.arm for t in again.trials("run-2")} == {"t3": "", "t4": "coarse"}
+    again.close()

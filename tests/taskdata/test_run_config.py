@@ -108,3 +108,24 @@ def test_one_judge_is_no_panel():
 def test_a_panel_that_cannot_be_is_refused(fields, message):
     with pytest.raises(ValidationError, match=message):
         RunConfig(agents=NOP, **fields)
+
+
+@pytest.mark.parametrize(
+    ("given", "arms"),
+    [
+        ("coarse", ("coarse",)),
+        ("none,coarse, diagnosis", ("none", "coarse", "diagnosis")),
+        (["self", "critic_taxonomy"], ("self", "critic_taxonomy")),
+    ],
+)
+def test_arms_are_named_in_one_text_or_in_a_list(given, arms):
+    config = RunConfig.model_validate({"agents": [AgentSpec.parse("nop")], "feedback": given})
+    assert config.feedback == arms
+    assert RunConfig.model_validate_json(config.model_dump_json()) == config
+
+
+@pytest.mark.parametrize("given", ["", [], "none,none", "praise"])
+def test_arms_that_no_run_can_have_are_refused(given):
+    with pytest.raises(ValidationError) as caught:
+        RunConfig.model_validate({"agents": [AgentSpec.parse("nop")], "feedback": given})
+    assert caught.value.errors()[0]["loc"][0] == "feedback"

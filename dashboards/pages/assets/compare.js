@@ -1,12 +1,12 @@
 "use strict";
-/* The trials of one task side by side, of agents and of rounds: scores leaf by leaf, feedback,
+/* The trials of one task side by side, of agents, rounds and arms: scores leaf by leaf, feedback,
    answers and deliverables. */
 const trialsOfTask = (taskId) =>
   Array.from(document.querySelectorAll("table.trials tbody tr"))
     .filter((row) => row.dataset.task === taskId)
     .map((row) => ({
       id: row.dataset.trial, agent: row.dataset.agent, named: row.querySelector(".agent"),
-      round: row.dataset.round, repetition: row.dataset.repetition,
+      round: row.dataset.round, arm: row.dataset.arm, repetition: row.dataset.repetition,
     }));
 
 /* The leaves of a tree in order, or the nodes where it was cut. */
@@ -40,8 +40,10 @@ function compareTable(columns) {
   const fact = (trial, name) => { const found = trial.facts.find(([own]) => own === name); return found ? textOf(found[1]) : "–"; };
   const rounds = new Set(columns.map(({ round }) => round));
   const repetitions = new Set(columns.map(({ repetition }) => repetition));
-  const among = ({ round, repetition }) => [
+  const arms = new Set(columns.map(({ arm }) => arm).filter(Boolean));
+  const among = ({ round, arm, repetition }) => [
     rounds.size > 1 ? (round === "0" ? "first attempt" : `refinement round ${round}`) : "",
+    arm && arms.size > 1 ? `arm ${arm}` : "",
     repetitions.size > 1 ? `repetition ${repetition}` : "",
   ].filter(Boolean).join(", ");
   const heads = columns.map((column) => element("th", { scope: "col" },
@@ -75,19 +77,21 @@ const withAll = (values) => (values.length > 1 ? [...values, ALL] : values);
 async function taskArticle(taskId, agents) {
   const rank = new Map(embedded("ranking").map((agent, place) => [agent, place]));
   const trials = trialsOfTask(taskId).sort((a, b) =>
-    rank.get(a.agent) - rank.get(b.agent) || a.repetition - b.repetition || a.round - b.round);
+    rank.get(a.agent) - rank.get(b.agent) || a.repetition - b.repetition || a.round - b.round || a.arm.localeCompare(b.arm));
   if (!trials.length) return [element("p", { class: "notice" }, `This run has no trial of the task ${taskId}.`)];
   const distinct = (field) => Array.from(new Set(trials.map((trial) => trial[field]))).sort((a, b) => a - b);
+  const arms = Array.from(new Set(trials.map(({ arm }) => arm).filter(Boolean))).sort();
   const names = [ALL, ...new Set(trials.map((trial) => trial.agent))];
   const named = (agent) => (names.includes(agent) ? agent : ALL);
   const chosen = {
-    round: distinct("round")[0], repetition: distinct("repetition")[0],
+    round: distinct("round")[0], arm: ALL, repetition: distinct("repetition")[0],
     left: named(agents[0]), right: named(agents[1]),
   };
   const isChosen = (trial) => [chosen.left, chosen.right].some((agent) => agent === ALL || agent === trial.agent);
   const isAt = (trial, field) => chosen[field] === ALL || trial[field] === chosen[field];
+  const isInArm = (trial) => trial.arm === "" || isAt(trial, "arm");
   const columnsOf = () => Promise.all(trials
-    .filter((trial) => isChosen(trial) && isAt(trial, "round") && isAt(trial, "repetition"))
+    .filter((trial) => isChosen(trial) && isAt(trial, "round") && isInArm(trial) && isAt(trial, "repetition"))
     .map(async (trial) => ({ ...trial, trial: isEmbedded("trial-details", trial.id) ? await detailsOf(trial.id) : null })));
   const place = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Trials side by side" });
   const draw = async () => place.replaceChildren(compareTable(await columnsOf()));
@@ -96,6 +100,7 @@ async function taskArticle(taskId, agents) {
   const first = (await columnsOf()).find(({ trial }) => trial)?.trial;
   const choices = [
     choiceOf("Round", withAll(distinct("round")), chosen.round, choose("round")),
+    choiceOf("Arm", withAll(arms), chosen.arm, choose("arm")),
     choiceOf("Repetition", withAll(distinct("repetition")), chosen.repetition, choose("repetition")),
     names.length > 3 ? choiceOf("Agent", names, chosen.left, choose("left")) : null,
     names.length > 3 ? choiceOf("and agent", names, chosen.right, choose("right")) : null,

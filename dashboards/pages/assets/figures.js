@@ -8,10 +8,18 @@
   const theme = () => (dark.matches ? themes.dark : themes.light);
   const drawn = new Set();
 
+  /* A bar may lead to its trials on this page. */
+  function follow(event) {
+    const { data, pointIndex } = event.points[0];
+    const link = data.meta?.links?.[pointIndex];
+    if (typeof link === "string" && link.startsWith("#trials?")) location.hash = link;
+  }
+
   function draw(box) {
     const { data, layout } = figures[box.dataset.figure];
     drawn.add(box);
     Plotly.newPlot(box, data, { ...layout, template: theme() }, { displayModeBar: false, responsive: true });
+    box.on("plotly_click", follow);
   }
 
   async function drawWithPlotly(box) {

@@ -46,10 +46,28 @@ function comparison(steps) {
     element("table", { class: "steps" }, element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)));
 }
 
+function planStep(step) {
+  const tool = step.tool.length ? [element("code", {}, textOf(step.tool)), " "] : null;
+  return element("li", {}, tool, textOf(step.purpose));
+}
+
+function planVersion(version) {
+  return element("div", { class: "plan" },
+    element("p", { class: "part" }, version.title),
+    version.notes.length ? aside(textOf(version.notes)) : null,
+    version.criticism.length ? element("p", { class: "reason" }, "Criticism of the draft: ", textOf(version.criticism)) : null,
+    version.fault.length ? element("p", { class: "bad" }, "No plan could be read: ", textOf(version.fault)) : null,
+    version.raw.length ? block(version.raw, "prose") : null,
+    version.steps.length ? element("ol", {}, version.steps.map(planStep)) : null,
+    version.more ? aside(version.more) : null);
+}
+
 function links(trial) {
   const found = [taskLink(trial.task, "All agents on this task, side by side")];
   if (trial.earlier) found.push(trialLink(trial.earlier, "← The attempt before"));
-  for (const trialId of trial.later) found.push(trialLink(trialId, "The next attempt →"));
+  for (const { id, arm } of trial.later) {
+    found.push(trialLink(id, trial.later.length > 1 ? `The next attempt (${arm}) →` : "The next attempt →"));
+  }
   return element("p", { class: "links" }, found);
 }
 
@@ -74,6 +92,7 @@ function trialArticle(trial) {
     section("Final answer", trial.answer.length ? block(trial.answer, "prose") : aside("None was given.")),
     section("Deliverables", files.length ? files : aside("None was left."),
       trial.refused.length ? [element("p", { class: "part" }, "Refused on collection"), sentences(trial.refused)] : null),
+    trial.plan ? section("Plan", factList(trial.plan.facts), trial.plan.versions.map(planVersion)) : null,
     section("Transcript", transcript(trial.transcript, trial.deliverables)),
   ].filter(Boolean);
 }

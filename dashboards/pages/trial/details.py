@@ -12,12 +12,13 @@ from dashboards.pages import formats
 from dashboards.pages.trial.caps import Cap, shown
 from dashboards.pages.trial.end_to_end import end_to_end_facts
 from dashboards.pages.trial.files import deliverable, input_file, left_out
+from dashboards.pages.trial.plans import planned
 from dashboards.pages.trial.predictions import compared
 from dashboards.pages.trial.transcript import entries
 from dashboards.pages.trial_rows import state
 from taskdata.errors import NightshiftError
 from taskdata.schema.diagnosis import Diagnosis, placed
-from taskdata.schema.run import TrialResult
+from taskdata.schema.run import CallEffort, Trial, TrialResult
 from taskdata.schema.scores import LeafScore, NodeScore
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript, Usage
@@ -32,7 +33,7 @@ def details(
     store: Store,
     result: TrialResult,
     task: Task,
-    later: Sequence[str],
+    later: Sequence[Trial],
     cap: Cap,
 ) -> Details:
     """Return the details of a trial within `cap`.
@@ -41,7 +42,7 @@ def details(
         store: Where transcript and views are.
         result: The trial and what is known of it.
         task: What was asked.
-        later: Ids of the trials that refine this one.
+        later: The trials that refine this one, one of each arm.
         cap: How much is shown.
     """
     trial = result.trial
@@ -60,7 +61,7 @@ def details(
         "more_inputs": max(0, len(task.files) - cap.deliverables),
         "feedback": None if trial.feedback is None else shown(trial.feedback, cap.text),
         "earlier": trial.parent_trial_id,
-        "later": list(later),
+        "later": [{"id": one.id, "arm": one.arm} for one in later],
         "errors": [shown(text, cap.text) for text in _errors(result)],
         "tree": None if result.score is None else _Tree(cap).node(result.score.root),
         "end_to_end": _end_to_end(result, cap),
@@ -78,7 +79,7 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
         ("Task", trial.task_id),
         ("Category", f"{formats.words(trial.category)} ({trial.tier})"),
         ("Repetition", str(trial.repetition + 1)),
-        ("Round", str(trial.round)),
+        ("Round", f"{trial.round}, arm {trial.arm}" if trial.arm else str(trial.round)),
         ("Trial", trial.id),
     ]
     if outcome is None:
@@ -93,7 +94,9 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
         ),
         ("Tokens", _tokens(outcome.usage)),
         ("Cost", formats.money(outcome.cost_usd)),
-        *_talking(result),
+        *_beside("Simulated user", result.talking),
+        *_beside("Feedback", result.critique),
+        *_beside("Labeller", result.labelling),
         ("Time", formats.duration(outcome.wall_seconds)),
         ("Started", formats.when(outcome.started_at)),
         ("Attempt", str(outcome.attempt)),
@@ -104,13 +107,12 @@ def _facts(result: TrialResult) -> list[tuple[str, str]]:
     ]
 
 
-def _talking(result: TrialResult) -> list[tuple[str, str]]:
-    """Return the calls and the cost of the simulated user if the trial was a talk."""
-    talking = result.talking
-    if not talking.calls:
+def _beside(name: str, effort: CallEffort) -> list[tuple[str, str]]:
+    """Return the calls of a model beside the agent and their cost; nothing if there were none."""
+    if not effort.calls:
         return []
-    calls = formats.plural(talking.calls, "call")
-    return [("Simulated user", f"{formats.money(talking.cost_usd)} for {calls}, beside the cost")]
+    calls = formats.plural(effort.calls, "call")
+    return [(name, f"{formats.money(effort.cost_usd)} for {calls}, beside the cost")]
 
 
 def _root_score(result: TrialResult) -> str:
@@ -208,12 +210,14 @@ def _diagnosis(result: TrialResult, cap: Cap) -> Details | None:
         return None
     levels = [name for name, holds in diagnosis.levels.model_dump().items() if holds]
     stage = "did not fail" if diagnosis.stage is None else formats.words(diagnosis.stage)
+    kind = "none" if diagnosis.type is None else formats.words(diagnosis.type)
     return {
         "facts": [
-            ["Stage", stage],
-            ["Type", "none" if diagnosis.type is None else formats.words(diagnosis.type)],
+            ["Stage", f"{stage}{_by_model(diagnosis.is_by_model('stage'))}"],
+            ["Type", f"{kind}{_by_model(diagnosis.is_by_model('type'))}"],
             ["Levels", ", ".join(levels) or "none"],
             ["Labelled by", shown(diagnosis.labeller, cap.reason)],
+            *[[name, shown(text, cap.reason)] for name, text in _of_labeller(diagnosis)],
         ],
         "evidence": [
             shown(sentence, cap.reason)
@@ -226,9 +230,23 @@ def _labels(diagnosis: Diagnosis) -> list[str]:
     """Return each label as a sentence, with the first piece of its evidence."""
     return [
         f"{formats.words(one.name)} ({formats.words(one.taxonomy)}, confidence "
-        f"{one.confidence:g}): {placed(one.evidence[0])}"
+        f"{one.confidence:g}{_by_model(one.by is not None)}): {placed(one.evidence[0])}"
         for one in diagnosis.labels
     ]
+
+
+def _by_model(is_by_model: bool) -> str:
+    return ", by the model" if is_by_model else ""
+
+
+def _of_labeller(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """Return which model was asked, and why it gave no label if its replies were of no use."""
+    asked = diagnosis.by_model
+    if asked is None:
+        return []
+    found = [("Labeller", asked.model)]
+    found += [("Replies rejected", asked.rejected)] if asked.rejected else []
+    return found + ([("Labeller not asked", asked.error)] if asked.error else [])
 
 
 def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
@@ -236,7 +254,7 @@ def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
     outcome = result.outcome
     if outcome is None:
         none = {"answer": "", "refused": [], "transcript": [], "deliverables": [], "lost": []}
-        return none | {"steps": []}
+        return none | {"steps": [], "plan": None}
     transcript: Transcript | None = None
     views: dict[str, RenderedDeliverable] = {}
     lost = []
@@ -260,6 +278,7 @@ def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
         if transcript is None
         else entries(transcript, cap, [file.name for file in kept]),
         "steps": _steps(result, task, transcript, cap),
+        "plan": None if transcript is None else planned(transcript.plan, cap),
         "deliverables": files,
         "lost": lost,
     }

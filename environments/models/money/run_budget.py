@@ -11,6 +11,8 @@ from environments.models.money.shared_budget import MoneyAnswer, MoneyReport
 from taskdata.errors import BudgetExhausted, ModelUnavailable
 
 _REPORTED_AT_ONCE = 64
+MONEY_USED_UP = "the run's money is used up"
+"""Begins the cause of what is lost because the run's budget leaves too little for a call."""
 
 
 class MoneyHeld(ModelUnavailable):
@@ -94,7 +96,7 @@ class RunBudget:
             raise self.held_for(seconds or 0.0) from None
         if not granted:
             raise BudgetExhausted(
-                f"the run's money is used up: the next call may cost {claim.usd:.4f} USD and less "
+                f"{MONEY_USED_UP}: the next call may cost {claim.usd:.4f} USD and less "
                 "is left; resume with a higher --max-usd, or start a new run where the cost of "
                 "earlier calls is unknown"
             )

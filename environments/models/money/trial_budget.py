@@ -7,6 +7,7 @@ cost counts with its upper bound.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 
 from environments.models.money.budget import AwaitedBudget, Reservation, Spending
 from environments.models.money.prices import Price
@@ -68,6 +69,11 @@ class TrialBudget:
             self._in_line -= 1
             if not self._in_line:
                 self._waited += self._clock() - self._stopped_at
+
+    def spend_before(self, spent: Spending, seconds: float) -> None:
+        """Count what the trial used before its agent began; the calls are no turns of the agent."""
+        self._tracker.spend(replace(spent, calls=0))
+        self._waited -= seconds
 
     def wait(self, seconds: float) -> None:
         """Exclude time that has passed from the trial's time."""

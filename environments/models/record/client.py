@@ -67,6 +67,7 @@ class RecordedClient:
         log: CallLog,
         shares: bool = False,
         sample: int = 0,
+        scope: str = "",
     ) -> None:
         """Answer from the record, then from `client`.
 
@@ -79,6 +80,8 @@ class RecordedClient:
             log: The calls of the work that asks.
             shares: Whether replies are shared with equal requests of other work.
             sample: Equal requests of different samples, such as repetitions, share no replies.
+            scope: Work of different scopes, such as runs, shares no replies; empty: the scope of
+                all work that names none.
 
         Raises:
             Misuse: the user's own price table is invalid.
@@ -90,11 +93,18 @@ class RecordedClient:
         self._log = log
         self._shares = shares
         self._sample = sample
+        self._scope = scope
+
+    def shared_key(self, request: ModelRequest) -> str:
+        """Return the key under which the reply to `request` is shared."""
+        return reply_key(self._spec, self._base_url, request, self._sample, self._scope)
 
     def owned_by(self, payer: Payer, sample: int = 0) -> "RecordedClient":
         """Return the same client for another piece of work, which has made no calls before."""
         log = CallLog(self._log.recorder, payer)
-        return RecordedClient(self._client, self._spec, self._base_url, log, self._shares, sample)
+        return RecordedClient(
+            self._client, self._spec, self._base_url, log, self._shares, sample, self._scope
+        )
 
     async def reply(self, request: ModelRequest) -> ModelReply:
         """Return the recorded reply to `request`, or the model's reply after recording it.
@@ -105,7 +115,7 @@ class RecordedClient:
         """
         shared_key = None
         if self._shares:
-            shared_key = reply_key(self._spec, self._base_url, request, self._sample)
+            shared_key = self.shared_key(request)
             if (call := await self._log.recorder.find(shared_key)) is not None:
                 return self._replayed(call)
         if self._client is None:

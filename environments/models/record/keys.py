@@ -14,8 +14,14 @@ _KEY_PART = "reply key"
 _TOOL_SETS = ToolSets(lambda tool: tool.model_dump(mode="json"))
 
 
-def reply_key(spec: ModelSpec, base_url: str | None, request: ModelRequest, sample: int = 0) -> str:
-    """Return the hex sha256 of model, host, request and sample, but not of the timeout.
+def reply_key(
+    spec: ModelSpec,
+    base_url: str | None,
+    request: ModelRequest,
+    sample: int = 0,
+    scope: str = "",
+) -> str:
+    """Return the hex sha256 of model, host, request, sample and scope, but not of the timeout.
 
     Fields that were added later are left out if they are not set, so that replies recorded before
     are still found.
@@ -33,6 +39,8 @@ def reply_key(spec: ModelSpec, base_url: str | None, request: ModelRequest, samp
         asked["reasoning_effort"] = request.reasoning_effort
     if sample:
         asked["sample"] = sample
+    if scope:
+        asked["scope"] = scope
     key = hashlib.sha256(_canonical(asked))
     for tool in _TOOL_SETS.json(request.tools):
         key.update(hashlib.sha256(tool).digest())

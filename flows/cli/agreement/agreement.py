@@ -22,11 +22,13 @@ _THRESHOLD = 7.0
 def agreement(
     file: Annotated[
         Path | None,
-        typer.Argument(help="CSV with task, leaf, annotator, score; see docs/agreement.md."),
+        typer.Argument(help="CSV of scores, or of labels; docs/agreement.md has the columns."),
     ] = None,
     run_id: Annotated[
         str | None,
-        typer.Option("--run", help="Run with the judge's scores, and people's if no FILE is given"),
+        typer.Option(
+            "--run", help="Run with scores or labels, and with people's if no FILE is given."
+        ),
     ] = None,
     judge: Annotated[
         str | None, typer.Option("--judge", help="Only this judge; default: all of them.")
@@ -36,17 +38,33 @@ def agreement(
         typer.Option(min=0, max=10, help="A score above passes; default: the run's, else 7."),
     ] = None,
     export: Annotated[
-        Path | None, typer.Option("--export", help="Write all scores to this CSV file, too.")
+        Path | None,
+        typer.Option("--export", help="Write all scores or labels to this CSV file, too."),
     ] = None,
+    labels: Annotated[
+        bool,
+        typer.Option("--labels", help="Compare failure labels instead of scores."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure how far judges agree with people, and keep it as a card for each judge."""
+    """Measure how far judges agree with people, and keep it as a card for each judge.
+
+    With --labels: how far the failure labels of rules, of models and of people agree, label by
+    label.
+    """
     from flows.agreement.cards import write_card
     from flows.config import load_settings
     from taskdata.store import Store
 
     if file is None and run_id is None:
         raise Misuse("name a CSV file of scores, or --run RUN with annotated trials")
+    if labels:
+        from flows.cli.agreement.labels import compare_labels
+
+        if judge is not None or threshold is not None:
+            raise Misuse("leave out --judge and --threshold: with --labels no score is compared")
+        compare_labels(file, run_id, export, as_json=as_json)
+        return
     settings = load_settings()
     with closing(Store.open(settings.address)) as store:
         ratings, evidence, passing = _gathered(store, file, run_id)

@@ -6,19 +6,21 @@ from flows.cli import console
 
 if TYPE_CHECKING:
     from flows.config import Settings
-    from stages.prepare.estimate import AgentEstimate, Effort, JudgeEstimate, UserEstimate
+    from stages.prepare.estimate import AnyEstimate, Effort
     from taskdata.schema.run import RunConfig
 
 
 def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> None:
-    """Write what a run would use: by agent, for the judge and the simulated user, and in total.
+    """Write what a run would use: by agent, for models beside the agents, and in total.
 
     Raises:
         Misuse: if such a run would be refused on any machine.
     """
     from environments.models.registry import require_limited
+    from stages.prepare.critique_estimate import estimate_critique
     from stages.prepare.estimate import estimate, totals
     from stages.prepare.judge_estimate import estimate_judge
+    from stages.prepare.labeller_estimate import estimate_labeller
     from stages.prepare.select import chosen_tasks
     from stages.prepare.user_estimate import estimate_user
     from stages.prepare.work import require_fitting
@@ -30,14 +32,18 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     tasks = chosen_tasks(store, config)
     estimates, judge = estimate(store, config, tasks), estimate_judge(store, config, tasks)
     user = estimate_user(store, config, tasks)
+    critique = estimate_critique(store, config, tasks)
+    labeller = estimate_labeller(store, config, tasks)
     store.close()
-    together = totals(estimates, judge, config.max_usd, user)
+    together = totals(estimates, judge, config.max_usd, user, critique, labeller)
     if as_json:
         found = {
             "tasks": len(tasks),
             "agents": [each.model_dump(mode="json") for each in estimates],
             "judge": None if judge is None else judge.model_dump(mode="json"),
             "user": None if user is None else user.model_dump(mode="json"),
+            "labeller": None if labeller is None else labeller.model_dump(mode="json"),
+            "critique": None if critique is None else critique.model_dump(mode="json"),
             "total": dict(together),
         }
         console.write_json(found)
@@ -47,6 +53,10 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
         rows.append(_row(f"judge {judge.judge}", None, judge.calls_seen, judge))
     if user is not None:
         rows.append(_row(f"user {user.user}", None, user.calls_seen, user))
+    if labeller is not None:
+        rows.append(_row(f"labeller {labeller.labeller}", None, labeller.calls_seen, labeller))
+    if critique is not None:
+        rows.append(_row(f"feedback {critique.writers}", None, critique.calls_seen, critique))
     console.table(
         rows,
         title=f"{len(tasks)} tasks of bank {config.bank}",
@@ -58,9 +68,9 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     )
     console.paragraph(
         "Likely: from earlier attempts by agents of the same name, and earlier calls of the same "
-        "judge or user model. At most: from the agent's budget, the most that judge and user are "
-        "shown, and --max-usd, if no trial is repeated. Both include the cost of models of tools, "
-        "but no search fees."
+        "judge, user, critic or labeller. At most: from the agent's budget, the most that these "
+        "are shown, and --max-usd, if no trial is repeated. Both include the cost of models of "
+        "tools, but no search fees; for the labeller, every trial counts as failed."
     )
 
 
@@ -68,7 +78,7 @@ def _row(
     name: str,
     trials: int | None,
     seen: int,
-    estimate: "AgentEstimate | JudgeEstimate | UserEstimate",
+    estimate: "AnyEstimate",
 ) -> dict[str, str]:
     likely, most = estimate.likely, estimate.at_most
     return {

@@ -35,7 +35,8 @@ class RunOptions:
         list[str] | None,
         typer.Option(
             "--agent",
-            help="A bare name, harness:provider/model, or a label of yours; repeatable; "
+            help="A bare name, harness:provider/model (harness+plan_first: or +plan_refine: with a "
+            "plan before the work), or a label of yours; repeatable; "
             "default: reference, nop, react:local/qwen2.5-coder-0.5b.",
         ),
     ] = None
@@ -68,7 +69,22 @@ class RunOptions:
         int | None, typer.Option("--rounds", help="Refinement rounds after the first; default: 1.")
     ] = None
     feedback: Annotated[
-        str | None, typer.Option(help="checkpoint or coarse; default: checkpoint.")
+        str | None,
+        typer.Option(
+            help="Arms of refinement, with commas between: none, coarse, checkpoint, diagnosis, "
+            "self, self_taxonomy, critic, critic_taxonomy; default: checkpoint."
+        ),
+    ] = None
+    refine_in: Annotated[
+        str | None,
+        typer.Option(
+            help="afresh, or workspace: a new attempt goes on with the files of the one before; "
+            "default: afresh."
+        ),
+    ] = None
+    critic: Annotated[
+        str | None,
+        typer.Option(help="provider/model that writes the feedback of the arms critic..."),
     ] = None
     sandbox: Annotated[
         str | None, typer.Option(help="bubblewrap or docker; default: bubblewrap.")
@@ -89,6 +105,13 @@ class RunOptions:
         typer.Option(
             help="provider/model that plays the user in talks; default: none, so that talks "
             "cannot run."
+        ),
+    ] = None
+    labeller: Annotated[
+        str | None,
+        typer.Option(
+            help="provider/model that labels of failed trials what rules leave open; default: "
+            "rules alone."
         ),
     ] = None
     tool_model: Annotated[
@@ -117,8 +140,8 @@ class RunOptions:
     max_usd: Annotated[
         float | None,
         typer.Option(
-            help="The most that models of agents, users, tools and judge may cost together; "
-            "default: no limit."
+            help="The most that models of agents, users, tools, judge and labeller may cost "
+            "together; default: no limit."
         ),
     ] = None
 

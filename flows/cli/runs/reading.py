@@ -8,7 +8,7 @@ import typer
 from flows.cli import console
 from flows.cli.options import JsonOption
 from flows.cli.runs.details import write_detail
-from flows.cli.runs.failures import write_failures
+from flows.cli.runs.failures import GROUPINGS, write_failures
 from flows.cli.runs.verdicts import (
     FailUnderOption,
     require_comparable,
@@ -46,8 +46,14 @@ def results(
     ] = False,
     failures: Annotated[
         bool,
-        typer.Option("--failures", help="Show only why trials failed: labels by agent."),
+        typer.Option("--failures", help="Show only why trials failed: causes, then labels."),
     ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help=f"With --failures, count labels by {', '.join(GROUPINGS)}; default agent."
+        ),
+    ] = None,
     fail_under: FailUnderOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -60,9 +66,11 @@ def results(
 
     if failures and (wide or detail or fail_under is not None):
         raise Misuse("--failures shows labels only; leave out --wide, --detail and --fail-under")
+    if by is not None and not failures:
+        raise Misuse("--by is for --failures: add it")
     _settings, store, run = opened(run_id)
     if failures:
-        write_failures(store, run, as_json=as_json)
+        write_failures(store, run, by=by, as_json=as_json)
         store.close()
         return
     require_comparable(run.config.agents, fail_under)
@@ -175,6 +183,7 @@ def _write_page(settings: "Settings", store: "Store", run: "Run") -> Path:
     from dashboards.gate_docs import write_gate_docs
     from dashboards.run_folder import write_run_folder
     from flows.agreement.cards import listed_judges
+    from flows.failures import failures_of
     from flows.summaries import summary_of
 
     results = store.results(run.id)
@@ -183,15 +192,19 @@ def _write_page(settings: "Settings", store: "Store", run: "Run") -> Path:
     data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
     morning = store.find_morning(run.id)
     cards = listed_judges(settings, store, run.id)
-    return write_run_folder(folder, site, store, summary, data_docs, morning, results, cards)
+    found = failures_of(store, run, results)
+    return write_run_folder(folder, site, store, summary, data_docs, morning, results, cards, found)
 
 
 def _write_one_file(store: "Store", run: "Run", page: Path) -> None:
     """Write the dashboard as a file of the user's own choice, which links to no Data Docs."""
     from dashboards.build import build
+    from flows.failures import failures_of
     from flows.summaries import summary_of
 
     results = store.results(run.id)
     summary = summary_of(store, run.id, results)
     morning = store.find_morning(run.id)
-    page.write_text(build(store, summary, (), morning, results), encoding="utf-8")
+    found = failures_of(store, run, results)
+    html = build(store, summary, (), morning, results, run_failures=found)
+    page.write_text(html, encoding="utf-8")

@@ -16,6 +16,7 @@ from taskdata.errors import Misuse
 if TYPE_CHECKING:
     from flows.config import Settings
     from taskdata.schema.run import Run, RunConfig
+    from taskdata.store import Store
 
 
 @takes(RunOptions)
@@ -104,6 +105,13 @@ def stage(
     run_id: Annotated[str, typer.Option("--run", help="The run; default: the latest.")] = "",
     round_: Annotated[int, typer.Option("--round", help="Refinement round.")] = 0,
     gate: Annotated[str, typer.Option(help="For stage gate: tasks or scores.")] = "tasks",
+    labeller: Annotated[
+        str | None,
+        typer.Option(
+            help="For stage diagnose: provider/model that labels what rules leave open, from now "
+            "on; default: the run's."
+        ),
+    ] = None,
 ) -> None:
     """Run one stage of a run again: only what is missing is done."""
     from flows.cli.watching import watched
@@ -116,6 +124,9 @@ def stage(
     _require_stage(name)
     store = Store.open(settings.address)
     found = store.run(run_id) if run_id else store.latest_run()
+    if labeller is not None:
+        _require_labelling(name)
+        _set_labeller(settings, store, found, labeller)
     store.close()
     parameters: dict[str, str | int] = {"run_id": found.id}
     if name == "gate":
@@ -144,6 +155,28 @@ def _require_stage(name: str) -> None:
 
     if name not in STAGES:
         raise Misuse(f"stage {name!r} is unknown; there are {', '.join(STAGES)}")
+
+
+def _require_labelling(stage_name: str) -> None:
+    if stage_name != "diagnose":
+        raise Misuse(f"--labeller is of stage diagnose; stage {stage_name} labels nothing")
+
+
+def _set_labeller(settings: "Settings", store: "Store", run: "Run", name: str) -> None:
+    """Give a stored run that labeller, with the endpoint that `[run]` names."""
+    from environments.models.registry import require_model
+    from flows.config import run_config
+    from stages.prepare.work import require_fitting_labeller
+
+    named = run_config(settings, labeller=name)
+    labeller, base_url = named.labeller, named.labeller_base_url
+    if labeller is None:
+        raise Misuse(f"--labeller {name!r}: expected provider/model")
+    changes = {"labeller": labeller, "labeller_base_url": base_url}
+    require_fitting_labeller(run.config.model_copy(update=changes))
+    if not run.config.plays_back:
+        require_model(labeller, base_url)
+    store.set_labeller(run.id, labeller, base_url)
 
 
 def _require_round(run: "Run", stage_name: str, round_: int) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flows.cli.trials.saving import Saved
     from taskdata.schema.atomic import EndToEndScore
     from taskdata.schema.diagnosis import Diagnosis
+    from taskdata.schema.plan import Plan
     from taskdata.schema.run import TrialOutcome, TrialResult
     from taskdata.schema.scores import LeafScore, StepScore, TrialScore
     from taskdata.schema.success import SuccessRule
@@ -74,6 +75,8 @@ def show(
         _tell_saved(save, saved)
     else:
         _show_trial(found, rule)
+        if record is not None and record.plan is not None:
+            _tell_plan(record.plan, full=full)
         if transcript:
             _tell_transcript(record, full=full)
     if saved is not None and any(each.error for each in saved):
@@ -95,6 +98,12 @@ def _tell_saved(folder: Path, saved: "Sequence[Saved]") -> None:
     for each in saved:
         if each.error is not None:
             console.error(f"{each.path}: not written: {each.error}")
+
+
+def _tell_plan(plan: "Plan", *, full: bool) -> None:
+    from flows.cli.trials.plans import write_plan
+
+    write_plan(plan, full=full)
 
 
 def _tell_transcript(record: "Transcript | None", *, full: bool) -> None:
@@ -135,6 +144,7 @@ def _listed(result: "TrialResult") -> dict[str, str]:
         "task": trial.task_id,
         "rep": str(trial.repetition),
         "round": str(trial.round),
+        "arm": trial.arm,
         "root score": _range(result),
         "state": _state(result).partition(":")[0],
     }
@@ -168,15 +178,23 @@ def _scored(result: "TrialResult", score: "TrialScore", rule: "SuccessRule") -> 
 def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
     trial, outcome = result.trial, result.outcome
     console.paragraph(f"Trial {trial.id} of run {trial.run_id}: {trial.agent} on {trial.task_id}")
-    console.say(f"Repetition {trial.repetition}, round {trial.round}: {_state(result)}")
+    arm = f" of arm {trial.arm}" if trial.arm else ""
+    console.say(f"Repetition {trial.repetition}, round {trial.round}{arm}: {_state(result)}")
+    if trial.feedback:
+        console.say("Feedback on the attempt before:")
+        console.block(trial.feedback)
     if outcome is not None:
         console.say(_effort(outcome))
-        if result.talking.calls:
-            paid = result.talking.cost_usd
-            cost = "unknown cost" if paid is None else f"${paid:.4f}"
-            console.say(
-                f"Simulated user: {result.talking.calls} calls, {cost}, not in the agent's cost"
-            )
+        beside = {
+            "Simulated user": result.talking,
+            "Feedback": result.critique,
+            "Labeller": result.labelling,
+        }
+        for name, effort in beside.items():
+            if effort.calls:
+                paid = effort.cost_usd
+                cost = "unknown cost" if paid is None else f"${paid:.4f}"
+                console.say(f"{name}: {effort.calls} calls, {cost}, not in the agent's cost")
         names = ", ".join(d.name for d in outcome.deliverables)
         console.say(f"Deliverables: {names or 'none'}")
         if outcome.final_answer:
@@ -204,6 +222,9 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
         for sentence in result.diagnosis.evidence:
             console.block(f"- {sentence}")
         _show_labels(result.diagnosis)
+        asked = result.diagnosis.by_model
+        if asked is not None and (asked.rejected or asked.error):
+            console.block(f"The labeller gave no label: {asked.rejected or asked.error}")
 
 
 def _show_end_to_end(score: "EndToEndScore") -> None:
@@ -237,8 +258,13 @@ def _words(name: str) -> str:
 def _failure(diagnosis: "Diagnosis") -> str:
     if diagnosis.stage == "not_attempted":
         return "Not attempted"
-    kind = "no type" if diagnosis.type is None else _words(diagnosis.type)
-    return f"Failed at {diagnosis.stage} ({kind})"
+    is_known = diagnosis.stage != "undetermined"
+    stage = f"stage {diagnosis.stage}" if is_known else "an undetermined stage"
+    if diagnosis.type is None:
+        return f"Failed at {stage}"
+    is_absent = diagnosis.type == "not_attempted"
+    kind = "what was not delivered" if is_absent else _words(diagnosis.type)
+    return f"Failed at {stage}; most points were lost in {kind}"
 
 
 def _show_labels(diagnosis: "Diagnosis") -> None:
@@ -250,6 +276,7 @@ def _show_labels(diagnosis: "Diagnosis") -> None:
             "label": _words(label.name),
             "of": _words(label.taxonomy),
             "confidence": f"{label.confidence:g}",
+            **({"by": label.by or "rules"} if diagnosis.by_model is not None else {}),
             "evidence": "\n".join(placed(evidence) for evidence in label.evidence[:2]),
         }
         for label in diagnosis.labels

@@ -6,6 +6,7 @@ from typing import Literal
 
 from environments.ports import ModelReply
 from stages.execute.dialogue.pictures import TrialPictures
+from taskdata.schema.plan import Plan
 from taskdata.schema.tool import ToolResult, ToolSpec
 from taskdata.schema.transcript import (
     Ending,
@@ -42,6 +43,8 @@ class Journal:
         self._tools: list[ToolSpec] = []
         self.pictures = TrialPictures()
         """The pictures of tool results that the events refer to."""
+        self.plan: Plan | None = None
+        """What was planned before the first event, as far as it has come."""
 
     def message(
         self,
@@ -60,11 +63,15 @@ class Journal:
         """Record a turn of the simulated user."""
         self.events.append(MessageEvent(role="user", text=text, simulated=made))
 
-    def model_call(self, reply: ModelReply, started_at: datetime) -> None:
-        """Record one model call."""
+    def heard(self, reply: ModelReply) -> None:
+        """Note that the model replied, and how long that took."""
         self.slowest_reply_seconds = max(self.slowest_reply_seconds or 0.0, reply.seconds)
         if self._answered is not None and not reply.is_kept:
             self._answered()
+
+    def model_call(self, reply: ModelReply, started_at: datetime) -> None:
+        """Record one model call."""
+        self.heard(reply)
         self.events.append(
             ModelEvent(
                 text=reply.text,
@@ -148,6 +155,7 @@ class Journal:
             tools=tuple(self._tools),
             has_unseen_calls=not self.calls_are_seen,
             predictions=tuple(predictions),
+            plan=self.plan,
         )
 
 

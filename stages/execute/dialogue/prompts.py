@@ -61,13 +61,18 @@ class DescribedTool:
         )
 
 
-def opening(name: str, brief: TaskBrief, specs: Sequence[ToolSpec]) -> tuple[Message, ...]:
-    """Return the first messages of a conversation; the last one holds the task."""
+def opening(
+    name: str, brief: TaskBrief, specs: Sequence[ToolSpec], **more: object
+) -> tuple[Message, ...]:
+    """Return the first messages of a conversation; the last one holds the task.
+
+    `more` is what the prompt is filled in with besides, such as numbers.
+    """
     ((_, task_part),) = _parts(TASK_PROMPT)
     task = task_part.render(brief=brief).strip()
     tools = [DescribedTool.of(spec) for spec in specs]
     own = {"system": _of_the_task(brief)}
-    facts = {"one_workspace": brief.one_workspace, "is_talk": brief.is_talk}
+    facts = {"one_workspace": brief.one_workspace, "is_talk": brief.is_talk, **more}
     return tuple(
         Message(
             role,

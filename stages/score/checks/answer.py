@@ -16,6 +16,7 @@ from stages.score.check import (
 from stages.score.matching import fold, listed
 from stages.score.numbers import close, numbers_in, plain
 from stages.score.stated import MAX_WORDS, few_numbers, names, names_wrong, readings, states
+from taskdata.schema.scores import Shortcoming
 
 _UNDECIDED = "so many candidates that it states none"
 
@@ -33,6 +34,8 @@ class AnswerContains(CheckArgs):
 def answer_contains(answer: str, args: AnswerContains) -> Verdict:
     """Give 10 for a stated alias of every group and none of `none` (GTA, section 4.2), else 0."""
     groups = [[fold(alias) for alias in group] for group in args.all]
+    if not answer.strip():
+        return failed("no answer was given")
     verdict = failed(f"the answer has no conclusion of {MAX_WORDS} words or fewer")
     for place, reading in enumerate(readings(answer)):
         named = [any(names(reading.text, alias) for alias in group) for group in groups]
@@ -45,9 +48,10 @@ def answer_contains(answer: str, args: AnswerContains) -> Verdict:
         if all(states(reading, group, len(groups)) for group in groups):
             wrong = [a for a in args.none if names_wrong(reading.text, fold(a))]
             if wrong:
-                return failed(f"the answer names {listed(wrong)}, which is wrong")
+                reason = f"the answer names {listed(wrong)}, which is wrong"
+                return failed(reason, Shortcoming.FORBIDDEN)
             return passed(f"the answer names {listed([g[0] for g in args.all])}")
-        verdict = failed(f"the answer names {_UNDECIDED}")
+        verdict = failed(f"the answer names {_UNDECIDED}", Shortcoming.UNDECIDED)
     return verdict
 
 
@@ -62,11 +66,13 @@ def answer_number(answer: str, args: AnswerNumber) -> Verdict:
     """Give 10 when a number in the answer lies within the tolerance of the expected one."""
     stated = list(numbers_in(answer))
     if not stated:
-        return failed(f"the answer states no number; expected {plain(args.expected)}")
+        reason = f"the answer states no number; expected {plain(args.expected)}"
+        return failed(reason, Shortcoming.NO_NUMBER)
     texts = (reading.text for reading in readings(answer))
     text = next((text for text in texts if few_numbers(text, args.expected)), None)
     if text is None:
-        return failed(f"the answer states {len(set(stated))} numbers, {_UNDECIDED}")
+        reason = f"the answer states {len(set(stated))} numbers, {_UNDECIDED}"
+        return failed(reason, Shortcoming.UNDECIDED)
     found = list(numbers_in(text))
     fits = any(close(v, args.expected, args.tolerance) for values in found for v in values)
     numbers = listed([values[0] for values in found])

@@ -32,6 +32,7 @@ from stages.score.grids import (
 )
 from stages.score.matching import fold, key_of, listed, quote
 from stages.score.numbers import close, plain
+from taskdata.schema.scores import Shortcoming
 from taskdata.schema.views import CsvView
 
 
@@ -44,7 +45,8 @@ def _data_rows(view: CsvView) -> int:
 
 
 def _lacks(body: Body) -> Verdict:
-    return failed(f"no column {listed(body.missing)}; the header has {listed(body.header, 8)}")
+    reason = f"no column {listed(body.missing)}; the header has {listed(body.header, 8)}"
+    return failed(reason, Shortcoming.NO_COLUMN)
 
 
 class CsvColumns(CheckArgs):
@@ -73,9 +75,9 @@ class CsvRows(CountArgs):
 def csv_rows(view: CsvView, args: CsvRows) -> Verdict:
     """Give 10 when the number of rows below the header is within the bounds."""
     if not view.table.rows:
-        return failed("there is no header")
+        return failed("there is no header", Shortcoming.NO_TABLE)
     rows = _data_rows(view)
-    return holds(args.fits(rows), f"{rows} data rows; expected {bounds(args.min, args.max)}")
+    return args.verdict(rows, f"{rows} data rows; expected {bounds(args.min, args.max)}")
 
 
 class CsvTable(KeyedRows):
@@ -99,7 +101,7 @@ def csv_unique(view: CsvView, args: CsvUnique) -> Verdict:
     if body.missing:
         return _lacks(body)
     if not body.rows:
-        return failed("there are no data rows")
+        return failed("there are no data rows", Shortcoming.NO_ROWS)
     keys: Counter[tuple[str, ...]] = Counter()
     for row in body.rows:
         cells = [body.cell(row, column) for column in args.columns]
@@ -124,7 +126,7 @@ def csv_no_missing(view: CsvView, args: CsvNoMissing) -> Verdict:
         return _lacks(body)
     rows = _data_rows(view)
     if not rows:
-        return failed("there are no data rows")
+        return failed("there are no data rows", Shortcoming.NO_ROWS)
     filled = sum(body.cell(row, column) is not None for row in body.rows for column in args.columns)
     empty = rows * len(args.columns) - filled
     return holds(empty == 0, f"{empty} empty cells in {listed(args.columns)}; {rows} rows")
@@ -144,7 +146,7 @@ def csv_column_matches(view: CsvView, args: CsvColumnMatches) -> Verdict:
         return _lacks(body)
     values = [str(cell.value) for row in body.rows if (cell := body.cell(row, args.column))]
     if not values:
-        return failed(f"column {args.column!r} is empty")
+        return failed(f"column {args.column!r} is empty", Shortcoming.NO_VALUES)
     wrong = [quote(value) for value in values if not matches_whole(args.pattern, value)]
     right = len(values) - len(wrong)
     reason = f"{right} of {len(values)} values fit {args.pattern}"
@@ -168,7 +170,7 @@ def csv_column_sum(view: CsvView, args: CsvColumnSum) -> Verdict:
         return _lacks(body)
     total, count = column_sum(body, args.column)
     if not count:
-        return failed(f"column {args.column!r} has no numbers")
+        return failed(f"column {args.column!r} has no numbers", Shortcoming.NO_VALUES)
     reason = f"{count} numbers add up to {plain(total)}; expected {plain(args.expected)}"
     return holds(close(total, args.expected, args.tolerance), reason)
 

@@ -19,10 +19,12 @@ from stages.score.check import (
     holds,
     passed,
     share,
+    within,
 )
 from stages.score.checks.text import groups_found
 from stages.score.grids import bounds
 from stages.score.matching import fold, listed, quote
+from taskdata.schema.scores import Shortcoming
 from taskdata.schema.views import (
     AudioView,
     CsvView,
@@ -56,7 +58,7 @@ class PdfPages(CountArgs):
 def pdf_pages(view: PdfView, args: PdfPages) -> Verdict:
     """Give 10 when the number of pages is within the bounds."""
     found = view.page_count
-    return holds(args.fits(found), f"{found} pages; expected {bounds(args.min, args.max)}")
+    return args.verdict(found, f"{found} pages; expected {bounds(args.min, args.max)}")
 
 
 class PdfPageContains(CheckArgs):
@@ -69,7 +71,8 @@ class PdfPageContains(CheckArgs):
 def pdf_page_contains(view: PdfView, args: PdfPageContains) -> Verdict:
     """Give the share of groups of which an alias is on the page."""
     if args.page > len(view.pages):
-        return failed(f"there is no page {args.page}; there are {len(view.pages)}")
+        reason = f"there is no page {args.page}; there are {len(view.pages)}"
+        return failed(reason, Shortcoming.NO_PAGE)
     page = view.pages[args.page - 1]
     return groups_found(page.text, args.all, f"page {args.page}", page.tables)
 
@@ -86,7 +89,7 @@ def pdf_page_size(view: PdfView, args: PdfPageSize) -> Verdict:
     """Give the share of pages of this size."""
     sizes = [(page.width * _MM_PER_POINT, page.height * _MM_PER_POINT) for page in view.pages]
     if not sizes:
-        return failed("there are no pages")
+        return failed("there are no pages", Shortcoming.NO_PAGE)
     right = sum(
         abs(width - args.width_mm) <= args.tolerance_mm
         and abs(height - args.height_mm) <= args.tolerance_mm
@@ -171,18 +174,18 @@ class AtMost(CheckArgs):
 def html_scripts(view: HtmlView, args: AtMost) -> Verdict:
     """Give 10 when the page runs few enough scripts; an empty page does not count."""
     if not view.text:
-        return failed("the page is empty")
+        return failed("the page is empty", Shortcoming.NO_TEXT)
     reason = f"{view.scripts} scripts; expected {bounds(0, args.max)}"
-    return holds(view.scripts <= args.max, reason)
+    return within(view.scripts, 0, args.max, reason)
 
 
 def html_external(view: HtmlView, args: AtMost) -> Verdict:
     """Give 10 when few enough images load from the network; an empty page does not count."""
     if not view.text:
-        return failed("the page is empty")
+        return failed("the page is empty", Shortcoming.NO_TEXT)
     loaded = [source for source in view.images if re.match(r"\s*(https?:)?//", source.lower())]
     reason = f"{len(loaded)} images from the network; expected {bounds(0, args.max)}"
-    return holds(len(loaded) <= args.max, reason)
+    return within(len(loaded), 0, args.max, reason)
 
 
 class HtmlLang(CheckArgs):

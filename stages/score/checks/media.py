@@ -5,7 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from stages.score.check import CheckArgs, CheckSpec, Verdict, failed, holds, share
+from stages.score.check import CheckArgs, CheckSpec, Verdict, failed, holds, share, within
+from taskdata.schema.scores import Shortcoming
 from taskdata.schema.views import AudioView, ImageView
 
 _WINDOW_SECONDS = 0.1
@@ -149,9 +150,11 @@ class AudioDuration(CheckArgs):
 
 def audio_duration(view: AudioView, args: AudioDuration) -> Verdict:
     """Give 10 when the length is within the tolerance."""
-    fits = view.seconds > 0 and abs(view.seconds - args.seconds) <= args.tolerance + 1e-9
+    spare = args.tolerance + 1e-9
     reason = f"{view.seconds:.2f} s; expected {args.seconds:g} s give or take {args.tolerance:g} s"
-    return holds(fits, reason)
+    if view.seconds <= 0:
+        return failed(reason, Shortcoming.NO_SOUND)
+    return within(view.seconds, args.seconds - spare, args.seconds + spare, reason)
 
 
 class AudioFormat(CheckArgs):
@@ -196,7 +199,7 @@ class AudioLevel(CheckArgs):
 def audio_level(view: AudioView, args: AudioLevel) -> Verdict:
     """Give the share of the bounds that hold."""
     if not view.envelope or view.peak <= 0:
-        return failed("there is no sound")
+        return failed("there is no sound", Shortcoming.NO_SOUND)
     fits = []
     if args.min_rms is not None:
         fits.append(view.rms >= args.min_rms)
@@ -246,9 +249,9 @@ def audio_silence(view: AudioView, args: AudioSilence) -> Verdict:
     """Give 10 when no 100 ms window of the part is louder, and something else is heard."""
     levels = levels_in(view, args)
     if not levels:
-        return failed(f"the sound ends at {view.seconds:.2f} s")
+        return failed(f"the sound ends at {view.seconds:.2f} s", Shortcoming.TOO_FEW)
     if view.peak <= args.max_rms:
-        return failed("the recording is silent throughout")
+        return failed("the recording is silent throughout", Shortcoming.NO_SOUND)
     reason = (
         f"loudest RMS from {args.start:g} to {args.end:g} s is {max(levels):.3f}; "
         f"expected at most {args.max_rms:g}"
@@ -266,7 +269,7 @@ def audio_sound(view: AudioView, args: AudioSound) -> Verdict:
     """Give 10 when the part as a whole is loud enough."""
     levels = levels_in(view, args)
     if not levels:
-        return failed(f"the sound ends at {view.seconds:.2f} s")
+        return failed(f"the sound ends at {view.seconds:.2f} s", Shortcoming.TOO_FEW)
     rms = (sum(level**2 for level in levels) / len(levels)) ** 0.5
     reason = (
         f"RMS from {args.start:g} to {args.end:g} s is {rms:.3f}; "

@@ -14,12 +14,14 @@ from stages.score.check import (
     failed,
     holds,
     share,
+    within,
 )
 from stages.score.checks.text import groups_found, titles_found
 from stages.score.grids import bounds
 from stages.score.matching import fold, listed
 from stages.score.numbers import plain
 from stages.score.plain_text import slide_text
+from taskdata.schema.scores import Shortcoming
 from taskdata.schema.views import SlidesView
 
 
@@ -30,9 +32,9 @@ class PptxSlides(CountArgs):
 def pptx_slides(view: SlidesView, args: PptxSlides) -> Verdict:
     """Give 10 when the number of slides that are not hidden is within the bounds."""
     found = len(view.slides)
-    return holds(
-        found > 0 and args.fits(found), f"{found} slides; expected {bounds(args.min, args.max)}"
-    )
+    least = max(1, args.min or 0)
+    reason = f"{found} slides; expected {bounds(args.min, args.max)}"
+    return within(found, least, args.max, reason)
 
 
 class PptxTitles(CheckArgs):
@@ -69,7 +71,8 @@ def pptx_text_size(view: SlidesView, args: PptxTextSize) -> Verdict:
         if args.scope == "all" or run.is_title == (args.scope == "title")
     ]
     if not runs:
-        return failed(f"there is no {'' if args.scope == 'all' else args.scope + ' '}text")
+        scope = "" if args.scope == "all" else f"{args.scope} "
+        return failed(f"there is no {scope}text", Shortcoming.NO_TEXT)
     sizes = [run.size_pt for run in runs]
     right = sum(size is not None and size >= args.min_pt for size in sizes)
     known = [size for size in sizes if size is not None]
@@ -88,7 +91,7 @@ def pptx_words_per_slide(view: SlidesView, args: PptxWordsPerSlide) -> Verdict:
     """Give the share of slides with few enough words, notes and tables not counted."""
     words = [sum(len(run.text.split()) for run in slide.runs) for slide in view.slides]
     if not any(words):
-        return failed("there is no text on any slide")
+        return failed("there is no text on any slide", Shortcoming.NO_TEXT)
     right = sum(count <= args.max for count in words)
     reason = f"{right} of {len(words)} slides have {args.max} words or fewer; most: {max(words)}"
     return share(right, len(words), reason)
@@ -104,7 +107,7 @@ class PptxNotes(CheckArgs):
 def pptx_notes(view: SlidesView, args: PptxNotes) -> Verdict:
     """Give the share of slides with notes, or 10 for any one."""
     if not view.slides:
-        return failed("there are no slides")
+        return failed("there are no slides", Shortcoming.NO_SLIDE)
     right = sum(len(slide.notes.split()) >= args.min_words for slide in view.slides)
     reason = f"{right} of {len(view.slides)} slides have notes of {args.min_words} words or more"
     if args.slides == "any":
@@ -141,7 +144,8 @@ class PptxSlideContains(CheckArgs):
 def pptx_slide_contains(view: SlidesView, args: PptxSlideContains) -> Verdict:
     """Give the share of groups of which an alias is on the slide."""
     if args.slide > len(view.slides):
-        return failed(f"there is no slide {args.slide}; there are {len(view.slides)}")
+        reason = f"there is no slide {args.slide}; there are {len(view.slides)}"
+        return failed(reason, Shortcoming.NO_SLIDE)
     slide = view.slides[args.slide - 1]
     return groups_found(slide_text(slide), args.all, f"slide {args.slide}", slide.tables)
 
@@ -156,7 +160,7 @@ class PptxTextFits(CheckArgs):
 def pptx_text_fits(view: SlidesView, args: PptxTextFits) -> Verdict:
     """Give the share of slides on which all text fits."""
     if not any(slide.runs for slide in view.slides):
-        return failed("there is no text on any slide")
+        return failed("there is no text on any slide", Shortcoming.NO_TEXT)
     faults = [
         f"{number}: {text}"
         for number, slide in enumerate(view.slides, 1)

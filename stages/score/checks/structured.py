@@ -15,12 +15,12 @@ from stages.score.check import (
     Verdict,
     demanded,
     failed,
-    holds,
     share,
     spare_rows,
 )
 from stages.score.grids import bounds, counted
 from stages.score.matching import key_of, quote, same, without_dates
+from taskdata.schema.scores import Shortcoming
 from taskdata.schema.views import JsonView
 
 _PATH = re.compile(r"(?:\$\.?)?(?:[^.\[\]]+|\[-?[0-9]+\])?(?:\.[^.\[\]]+|\[-?[0-9]+\])*")
@@ -114,9 +114,10 @@ def json_length(view: JsonView, args: JsonLength) -> Verdict:
     found = at_path(view.value, args.path)
     where = args.path or "the document"
     if not isinstance(found, list | dict):
-        return failed(f"{where} is {_shown(found)}, not a list or object")
+        reason = f"{where} is {_shown(found)}, not a list or object"
+        return failed(reason, Shortcoming.NO_LIST)
     expected = bounds(args.min, args.max)
-    return holds(args.fits(len(found)), f"{where} has {len(found)} items; expected {expected}")
+    return args.verdict(len(found), f"{where} has {len(found)} items; expected {expected}")
 
 
 class JsonItems(RowDemands):
@@ -142,7 +143,8 @@ def json_items(view: JsonView, args: JsonItems) -> Verdict:
     """Give the share of expected values that are right; of items with one key the first counts."""
     found = at_path(view.value, args.path)
     if not isinstance(found, list):
-        return failed(f"{args.path or 'the document'} is {_shown(found)}, not a list")
+        reason = f"{args.path or 'the document'} is {_shown(found)}, not a list"
+        return failed(reason, Shortcoming.NO_LIST)
     items = _first_items(found, args.key)
     right, asked, wrong = 0, 0, list[str]()
     for row in args.rows:

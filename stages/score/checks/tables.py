@@ -27,6 +27,7 @@ from stages.score.grids import (
     shape_verdict,
 )
 from stages.score.matching import listed
+from taskdata.schema.scores import Shortcoming
 from taskdata.schema.views import (
     CsvView,
     DocumentView,
@@ -87,11 +88,12 @@ def table_contains(view: TableView, args: TableContains) -> Verdict:
     """Give the share of the expected cells (with a key) or rows (without) of the best table."""
     tables = [table for table in tables_of(view) if table.rows]
     if not tables:
-        return failed("there is no table")
+        return failed("there is no table", Shortcoming.NO_TABLE)
     bodies = [body_below(grid_of_table(table), args.columns) for table in tables]
     fewest = min(len(body.missing) for body in bodies)
     if fewest == len(args.columns):
-        return failed(f"no table has the columns {listed(args.columns, 6)}")
+        reason = f"no table has the columns {listed(args.columns, 6)}"
+        return failed(reason, Shortcoming.NO_COLUMN)
     bodies = [body for body in bodies if len(body.missing) == fewest][:_CANDIDATES]
     return max((_compare(body, args) for body in bodies), key=lambda verdict: verdict.score)
 
@@ -124,7 +126,7 @@ def table_shape(view: TableView, args: TableShape) -> Verdict:
     """Give the share of what is asked: every column, and the number of rows, count one each."""
     tables = [table for table in tables_of(view) if table.rows]
     if not tables:
-        return failed("there is no table")
+        return failed("there is no table", Shortcoming.NO_TABLE)
     grid = grid_of_table(max(tables, key=lambda table: sum(map(len, table.rows))))
     body = body_below(grid, args.columns or ())
     rows = len(body.rows) if args.columns else sum(1 for row in grid[1:] if row)

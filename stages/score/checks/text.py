@@ -21,11 +21,13 @@ from stages.score.check import (
     find_all,
     holds,
     share,
+    within,
 )
 from stages.score.checks.tables import tables_of
 from stages.score.matching import contains_phrase, contains_whole, fold, listed
 from stages.score.plain_text import searchable_text
 from stages.score.stated import Reading, is_heap, readings, states, without_heaps
+from taskdata.schema.scores import Shortcoming
 from taskdata.schema.views import (
     DocumentView,
     HtmlView,
@@ -84,7 +86,8 @@ def text_contains(evidence: Evidence, args: TextContains) -> Verdict:
     folded = fold(text)
     wrong = [a for a in args.none if contains_whole(folded, fold(a))]
     if wrong:
-        return failed(f"the text has {listed(wrong)}, which must not be there")
+        reason = f"the text has {listed(wrong)}, which must not be there"
+        return failed(reason, Shortcoming.FORBIDDEN)
     if not isinstance(evidence, str):
         tables = tables_of(evidence) if isinstance(evidence, _WITH_TABLES) else ()
         return groups_found(text, args.all, "the text", tables)
@@ -126,13 +129,14 @@ def text_matches(evidence: Evidence, args: TextMatches) -> Verdict:
     """Give the share of the matches asked for; nothing when there are too many."""
     text = searchable_text(evidence)
     if not text.strip():
-        return failed("there is no text")
+        return failed("there is no text", Shortcoming.NO_TEXT)
     if args.min_count and is_heap(text):
-        return failed(_HEAP)
+        return failed(_HEAP, Shortcoming.HEAP)
     matches = find_all(args.pattern, text)
     found = f"{len(matches)} matches of {args.pattern}"
     if args.max_count is not None and len(matches) > args.max_count:
-        return failed(f"{found}; at most {args.max_count} expected")
+        reason = f"{found}; at most {args.max_count} expected"
+        return failed(reason, Shortcoming.TOO_MANY)
     if args.min_count == 0:
         return holds(True, f"{found}; at most {args.max_count} expected")
     return share(len(matches), args.min_count, f"{found}; at least {args.min_count} expected")
@@ -155,14 +159,12 @@ def text_length(evidence: Evidence, args: TextLength) -> Verdict:
     """Give 10 when the number of words, split at white space, is within the bounds."""
     text = searchable_text(evidence)
     if is_heap(text):
-        return failed(_HEAP)
+        return failed(_HEAP, Shortcoming.HEAP)
     words = len(text.split())
     least = max(1, args.min_words or 0)
     most = args.max_words
     expected = f"at least {least}" if most is None else f"{least} to {most}"
-    return holds(
-        words >= least and (most is None or words <= most), f"{words} words; expected {expected}"
-    )
+    return within(words, least, most, f"{words} words; expected {expected}")
 
 
 class Headings(CheckArgs):

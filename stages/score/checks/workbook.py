@@ -31,6 +31,7 @@ from stages.score.grids import (
 )
 from stages.score.matching import Expected, fold, listed, quote, same_cell
 from stages.score.numbers import close, plain
+from taskdata.schema.scores import Shortcoming
 from taskdata.schema.views import Cell, Sheet, WorkbookView
 
 _SHEETS_PER_EXPECTED, _SPARE_SHEETS = 3, 5
@@ -69,7 +70,8 @@ def sheet_named(view: WorkbookView, name: str) -> Sheet | None:
 
 
 def _no_sheet(view: WorkbookView, name: str) -> Verdict:
-    return failed(f"no sheet {name!r}; there are: {listed([s.name for s in view.sheets], 8)}")
+    reason = f"no sheet {name!r}; there are: {listed([s.name for s in view.sheets], 8)}"
+    return failed(reason, Shortcoming.NO_SHEET)
 
 
 class XlsxSheets(CheckArgs):
@@ -209,7 +211,7 @@ def xlsx_format(view: WorkbookView, args: XlsxFormat) -> Verdict:
         return _no_sheet(view, args.sheet)
     cells = cells_in(sheet, args.range)
     if not cells:
-        return failed(f"{args.range} is empty")
+        return failed(f"{args.range} is empty", Shortcoming.NO_VALUES)
     wrong = [
         f"{address} has {quote(cell.number_format)}{', bold' if cell.bold else ''}"
         for address, cell in cells.items()
@@ -266,10 +268,11 @@ def xlsx_column_sum(view: WorkbookView, args: XlsxColumnSum) -> Verdict:
         return _no_sheet(view, args.sheet)
     body = body_below(grid_of_sheet(sheet), [args.column])
     if body.missing:
-        return failed(f"no column {args.column!r}; the header has {listed(body.header, 6)}")
+        reason = f"no column {args.column!r}; the header has {listed(body.header, 6)}"
+        return failed(reason, Shortcoming.NO_COLUMN)
     total, count = column_sum(body, args.column)
     if not count:
-        return failed(f"column {args.column!r} has no numbers")
+        return failed(f"column {args.column!r} has no numbers", Shortcoming.NO_VALUES)
     reason = f"{count} numbers add up to {plain(total)}; expected {plain(args.expected)}"
     return holds(close(total, args.expected, args.tolerance), reason)
 

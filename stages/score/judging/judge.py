@@ -15,7 +15,7 @@ from environments.models.faults import NotRecorded
 from environments.models.record.client import RecordedClient
 from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
-from environments.ports import Media, Message, ModelClient, ModelReply, ModelRequest, Opening
+from environments.ports import Media, Message, ModelClient, ModelRequest, Opening
 from environments.renderers.sound.formats import MAX_CLIP_SECONDS
 from stages.score.evidence import TrialEvidence
 from stages.score.judging.exhibits import MAX_PICTURES, MAX_RECORDINGS
@@ -38,6 +38,7 @@ from stages.score.judging.sight import Sight, sight_of
 from stages.score.judging.tokens import MOST_BYTES_PER_TOKEN
 from stages.score.judging.viewing import TrialViews
 from stages.score.matching import storable
+from stages.workers.answering import ReportingClient
 from taskdata.artifacts import ArtifactStore
 from taskdata.errors import JudgeUnreadable, ModelRejected
 from taskdata.schema.agent import ModelSpec
@@ -60,7 +61,7 @@ MAX_VIEWS = 2
 MOST_GAIN = 1.0
 """The most points that sentences which may address the judge can add to a score."""
 _MAX_REASON = 2_000
-_OURS_TO_MEND = frozenset({401, 402, 403, 404, 407, 429})
+OURS_TO_MEND = frozenset({401, 402, 403, 404, 407, 429})
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class RunJudge:
         """
         client, earlier = None, list[ModelCall]()
         if self.client is not None:
-            client = _Asked(self.client, answered)
+            client = ReportingClient(self.client, answered)
             about = [trial_id] if copy_of is None else [trial_id, copy_of]
             for each in about:
                 earlier += await asyncio.to_thread(self.store.judge_calls, each)
@@ -107,22 +108,6 @@ class RunJudge:
         )
         sight = sight_of(self.spec, self.base_url, self.settings)
         return LeafJudge(asks, str(self.spec), evidence, sight, self.store.artifacts)
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A client that reports each reply; it does not own the client that it wraps."""
-
-    client: ModelClient
-    answered: Callable[[], None]
-
-    async def reply(self, request: ModelRequest) -> ModelReply:
-        reply = await self.client.reply(request)
-        self.answered()
-        return reply
-
-    async def close(self) -> None:
-        """Do nothing: the client is shared."""
 
 
 @dataclass
@@ -196,7 +181,7 @@ class LeafJudge:
                 raise
             except ModelRejected as exc:
                 # No word on the question: the key, the account or the model's name is wrong.
-                if exc.status in _OURS_TO_MEND:
+                if exc.status in OURS_TO_MEND:
                     raise
                 return self._without_verdict(asked, self.model, f"the judge gave no verdict: {exc}")
             model = reply.model or self.model

@@ -6,7 +6,7 @@ from alembic import op
 import taskdata.tables
 
 revision = "0021"
-down_revision = "0015"
+down_revision = "0018"
 
 _COLUMNS = ("rule", "value", "ended")
 

@@ -28,7 +28,7 @@ def gain(mean: float | None, ci95: tuple[float, float] | None = None, agent: str
     return RefinementGain(
         agent=agent,
         round=1,
-        feedback="coarse",
+        arm="coarse",
         trials=3,
         errors=0,
         mean_before=2,
@@ -103,13 +103,22 @@ def test_of_many_tasks_those_are_drawn_where_agents_differ_most():
 
 def test_failures_have_a_panel_per_kind_of_label(agent_numbers):
     counts = {
-        "stage": {"not_attempted": 3, "reason": 0},
+        "stage": {"not_attempted": 3, "reason": 1},
         "type": {"formatting": 3},
         "level": {"leaf": 2, "deliverable": 1},
     }
-    panels = failures([agent_numbers(failures=counts)], STYLES).data
-    assert [list(panel.x) for panel in panels] == [[3, 0], [3], [2, 1]]
+    panels = failures([agent_numbers(failures=counts, scored=4)], STYLES).data
+    assert [list(panel.x) for panel in panels] == [[75, 25], [75], [50, 25]]
+    assert list(panels[0].customdata) == ["3 of 4", "1 of 4"]
     assert list(panels[0].y) == ["not attempted", "reason"]
+
+
+def test_a_bar_of_failures_leads_to_its_trials(agent_numbers):
+    counts = {"stage": {"not_attempted": 3, "reason": 0}}
+    (bars, *_) = failures([agent_numbers(failures=counts)], STYLES, "runs/r/dashboard.html").data
+    agent = "react%3Aopenai%2Fgpt-5.2"
+    where = f"#trials?round=0&agent={agent}&stage=not%20attempted&n=3"
+    assert bars.meta["links"] == [f"runs/r/dashboard.html{where}", None]
 
 
 def test_a_gain_is_drawn_against_no_change():

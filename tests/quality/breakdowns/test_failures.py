@@ -2,7 +2,16 @@ from collections.abc import Callable
 
 import pytest
 
-from quality.breakdowns.failures import agent_failures, level_rates
+from quality.breakdowns.failures import (
+    counted,
+    failures_by_group,
+    group_failures,
+    groups_of_agents,
+    groups_of_tasks,
+    level_rates,
+)
+from taskdata.schema.agent import AgentSpec
+from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.diagnosis import (
     Diagnosis,
     Evidence,
@@ -65,7 +74,7 @@ def test_labels_are_shares_of_failed_trials_and_lost_trials_have_none(
         labelled(make_result(task=task, repetition=2), failed=False),
         lost,
     ]
-    found = agent_failures("a", results, {lost.trial.id: "provider"}, lambda *_: B, 7.0)
+    found = group_failures("a", counted(results, {lost.trial.id: "provider"}, lambda *_: B, 7.0))
 
     assert (found.trials, found.scored, found.failed, found.lost) == (4, 3, 2, 1)
     assert found.labels["tool_use"] == {"no_verification": FailureShare(n=2, of=2)}
@@ -82,3 +91,46 @@ def test_labels_are_shares_of_failed_trials_and_lost_trials_have_none(
     assert found.labels["level"]["leaf"] == FailureShare(n=2, of=3)
     assert found.labels["infrastructure"] == {"provider": FailureShare(n=1, of=4)}
     assert found.requirements[B] == FailureShare(n=2 * len(leaves), of=3 * len(leaves))
+
+
+def _all_wrong(task: Task) -> dict[str, float]:
+    return {leaf.id: 0.0 for leaf in task.checkpoints.leaves()}
+
+
+@pytest.fixture
+def by_group(make_task: Callable[..., Task], make_result: MakeResult):
+    """Failures by group of two agents of one model and a control, on a small and a larger task."""
+    leaf = Checkpoint(id="totals", requirement="right", verifier=Check(name="answer_number"))
+    small = make_task("small", checkpoints=leaf, deliverables=())
+    larger = make_task("larger", category="creative_design")
+    agents = [AgentSpec.parse(name) for name in ("react:openai/m", "function_calling:openai/m")]
+    agents.append(AgentSpec.parse("nop"))
+    results = [
+        labelled(make_result(agent.name, task=task, leaves=_all_wrong(task)))
+        for agent in agents
+        for task in (small, larger)
+    ]
+    return failures_by_group(
+        counted(results, {}, lambda *_: C, 7.0),
+        [agent.name for agent in agents],
+        groups_of_agents(agents),
+        groups_of_tasks((small, larger)),
+    )
+
+
+def test_failures_are_counted_by_agent_model_harness_and_groups_of_tasks(by_group):
+    found = {by: {g.group: g.failed for g in groups} for by, groups in by_group.items()}
+    assert found == {
+        "agent": {"react:openai/m": 2, "function_calling:openai/m": 2, "nop": 2},
+        "model": {"openai/m": 4},
+        "harness": {"function_calling": 2, "react": 2},
+        "category": {"creative_design": 2, "data_analysis": 2},
+        "deliverable_type": {"answer": 2, "docx": 2, "xlsx": 2},
+        "leaves": {"3-7": 2, "other": 2},
+    }
+
+
+def test_requirements_are_summed_over_the_trials_of_a_group(by_group):
+    (model,) = by_group["model"]
+    assert model.requirements[C] == FailureShare(n=10, of=10)
+    assert model.requirements[A] == FailureShare(n=0, of=0)

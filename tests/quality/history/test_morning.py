@@ -287,6 +287,13 @@ def test_clusters_are_new_lasting_or_gone_and_errors_stand_beside(make_night):
     assert [(e.cause, e.before, e.after) for e in morning.errors] == [("slow", 0, 1)]
 
 
+def test_a_cluster_that_another_night_told_apart_is_not_new(make_night):
+    apart = make_night(1, GOOD, clusters=(cluster("slow", 3), cluster("late", 1)))
+    merged = cluster("slow", 5).model_copy(update={"merged": ("late",)})
+    (change,) = morning_of(make_night(2, GOOD, clusters=(merged,)), [apart]).clusters
+    assert (change.change, change.first_seen, change.trials_before) == ("lasting", "night-1", 4)
+
+
 def test_effort_is_compared_per_trial_over_the_same_tasks(make_night):
     def dear(night):
         cells = tuple(c.model_copy(update={"cost_usd": 0.05}) for c in night.cells)

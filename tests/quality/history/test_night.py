@@ -1,13 +1,9 @@
-"""What is kept of a run, and how its failures are clustered."""
+"""What is kept of a run."""
 
 from datetime import UTC, datetime
 
-import pytest
-
 from quality.history import night_of
-from quality.history.clusters import error_causes, failure_clusters, normalised
 from taskdata.schema.agent import AgentSpec
-from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import Run, RunConfig, RunStatus
 from taskdata.schema.scores import Unscored
@@ -28,18 +24,6 @@ def run(*agents, **config):
         code_version="test",
         created_at=START,
     )
-
-
-def failed(result, stage=FailureStage.EXECUTE, kind=FailureType.DATA_EXTRACTION):
-    label = Diagnosis(
-        trial_id=result.trial.id,
-        stage=stage,
-        type=kind,
-        levels=FailureLevels(leaf=True, composition=False, deliverable=False),
-        evidence=(),
-        labeller="rules@1",
-    )
-    return result.model_copy(update={"diagnosis": label})
 
 
 def leaves(score, tone=None):
@@ -128,40 +112,13 @@ def test_the_selection_and_the_tools_services_are_named():
     assert found.judge == "openai/gpt-5.2"
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ("no reply in 30 s", "no reply in 600.5 s", "no reply in <n> s"),
-        ("GET https://a.b/x?y=1: 502", "GET http://c/: 503", "GET <address>: <n>"),
-        ("/tmp/a1/x.py is gone", "/var/b/y.py is gone", "<path> is gone"),
-        ("run 20260301-220000-1f2e ended", "run 20260302-220001-9c3a ended", "run <id> ended"),
-        ("at 2026-03-01T22:00:00Z: lost", "at 2026-03-02 01:00: lost", "at <time>: lost"),
-    ],
-)
-def test_causes_that_differ_in_particulars_alone_are_one_cause(one, other, expected):
-    assert normalised(one + "\nTraceback of many lines") == normalised(other) == expected
-
-
-def test_failures_are_clustered_by_stage_type_ending_and_what_failed(make_task, make_result):
-    tasks = [make_task(f"t{i}") for i in range(5)]
-    low = leaves(0.0)
+def test_a_night_keeps_its_clusters_without_their_many_trials(make_task, make_result):
+    task = make_task()
     results = [
-        failed(make_result(task=tasks[0], leaves=low)),
-        failed(make_result(task=tasks[1], leaves=low)),
-        failed(make_result(task=tasks[2], leaves=low), FailureStage.PLAN, None),
-        failed(make_result("nop", task=tasks[3], leaves=low)),
-        make_result(task=tasks[4], error="no reply in 30 s"),
-        make_result(task=tasks[4], repetition=1, error="no reply in 40 s"),
+        make_result(task=task, error="no reply in 30 s"),
+        make_result("nop", task=task, error="no reply in 40 s"),
     ]
-    found = {c.title: (c.trials, c.tasks) for c in failure_clusters(results, without=("nop",))}
-    assert found == {
-        "execute / data extraction: check x": (2, ("t0", "t1")),
-        "plan: check x": (1, ("t2",)),
-        "no reply in <n> s": (2, ("t4",)),
-    }
-    assert error_causes(results) == {"no reply in <n> s": 2}
-    again = [
-        r.model_copy(update={"trial": r.trial.model_copy(update={"run_id": "r2"})}) for r in results
-    ]
-    keys = [[c.key for c in failure_clusters(rows)] for rows in (results, again)]
-    assert keys[0] == keys[1]
+    night = night_of(run(REACT, "nop"), results, {task.content_hash: task})
+    (cluster,) = night.clusters
+    assert (cluster.trials, cluster.agents) == (1, (REACT,))
+    assert cluster.trial_ids == ()

@@ -12,6 +12,7 @@ Failed = Callable[..., Record]
 RULES = "Write one action at a time and wait for its result.\nEnd with a line of your final result."
 CUT = "This call was not run: your reply was cut at its length limit while you wrote it."
 TWO_ACTIONS = "Observation: The reply has 2 actions; write one and wait for it."
+AS_CODE = "Observation: The Action OCR(...) does not name its arguments."
 NO_INPUT = "Observation: The Action 'OCR' has no Action Input; write {} if the tool needs none."
 NEITHER = "Observation: The reply has no Action and no Final Answer. Write one step."
 LAST = replied("Final Answer: 7")
@@ -29,6 +30,9 @@ def atomic(trip_task: Task) -> Task:
         ([replied("Could you please provide the picture?"), told(NEITHER), LAST], "asks_user"),
         ([replied(), called("OCR", raw='{"image": ', error=BAD), LAST], "malformed_json"),
         ([replied("Action: OCR"), told(NO_INPUT), LAST], "malformed_json"),
+        ([replied("Action: OCR(a.png)"), told(AS_CODE), LAST], "malformed_json"),
+        ([replied("I gave no Final Answer yet."), told(NEITHER), LAST], "no_action"),
+        ([replied("My final answer is 7."), told(NEITHER), LAST], "wrong_final_format"),
         (
             [replied(), called("OCR", raw='{"image": "a.png"} I read it.', error=BAD), LAST],
             "redundant_text",
@@ -51,6 +55,7 @@ def test_a_reply_that_could_not_be_used_has_the_label_of_its_fault(
     [
         ("7", None),
         ("Please provide the picture, so that I can read it.", "asks_user"),
+        ("Please ensure that the picture can be read.", "asks_user"),
         ("7\nAction: OCR\nAction Input: {}", "wrong_final_format"),
     ],
 )

@@ -2,15 +2,15 @@ from collections.abc import Callable
 
 import pytest
 
-from stages.diagnose.failure_types import FACT_CHECKS, FORM_CHECKS
+from stages.diagnose.failure_types import FACT_CHECKS, FORM_CHECKS, leaf_type
 from stages.diagnose.labels import diagnose
 from stages.diagnose.signals import Signals
 from stages.score.library import check_library
-from taskdata.schema.checkpoint import Check, Checkpoint
+from taskdata.schema.checkpoint import Check, Checkpoint, ScriptCheck, ToolResultCheck
 from taskdata.schema.diagnosis import Diagnosis, FailureStage, FailureType
 from taskdata.schema.scores import Unscored
 from taskdata.schema.service import FOLDER, PostgresqlService
-from taskdata.schema.task import Task, TaskEnvironment
+from taskdata.schema.task import InputFile, Task, TaskEnvironment
 from taskdata.schema.tool import ToolErrorKind
 from taskdata.schema.transcript import Ending
 
@@ -51,6 +51,18 @@ ONLY_HEADINGS = NOTHING | {"headings": 10.0}
         ),
         (
             "plan",
+            "the only tool call named no known tool with readable arguments: Reader:",
+            NOTHING,
+            {"calls": [("Reader", UNKNOWN)], "files": []},
+        ),
+        (
+            "execute",
+            "the only tool call failed: ReadPDF: ReadPDF could not do it",
+            NOTHING,
+            {"calls": [("ReadPDF", REFUSED)], "files": []},
+        ),
+        (
+            "plan",
             "2 tool calls, none of them toward plan.xlsx, memo.docx",
             NOTHING,
             {"calls": [READ, READ], "files": [], "ending": Ending.OUT_OF_TURNS},
@@ -63,7 +75,7 @@ ONLY_HEADINGS = NOTHING | {"headings": 10.0}
         ),
         (
             "execute",
-            "the last 1 tool call failed, first: DocxFileGenerator:",
+            "the last tool call failed: DocxFileGenerator:",
             NOTHING,
             {"calls": [READ, WRITE, ("DocxFileGenerator", BAD)], "files": ["plan.xlsx"]},
         ),
@@ -86,7 +98,7 @@ ONLY_HEADINGS = NOTHING | {"headings": 10.0}
             {"unreadable": ["plan.xlsx"]},
         ),
         ("refine", "3 of 5 scored leaves hold", {"totals": 0.0, "facts": 0.0}, {}),
-        ("reason", "only 1 of 5 scored leaves hold", ONLY_HEADINGS, {}),
+        ("reason", "most of what was asked for was delivered, but only 1 of 5", ONLY_HEADINGS, {}),
         # One of five calls failed on the way and everything was delivered: not execution.
         (
             "reason",
@@ -102,7 +114,7 @@ def test_stage(see: See, stage: str | None, says: str, scores: dict, seen: dict)
     assert diagnosis.stage == stage
     assert says in diagnosis.evidence[0]
     assert (diagnosis.type is None) == (stage is None)
-    assert diagnosis.labeller == "rules@3"
+    assert diagnosis.labeller == "rules@4"
 
 
 @pytest.mark.parametrize(
@@ -232,6 +244,15 @@ def test_tool_calls_that_nobody_saw_are_not_held_against_a_program(
     assert "tool" not in diagnosis.evidence[0]
 
 
+@pytest.mark.parametrize(
+    ("tools", "kind"),
+    [(("view_file",), FailureType.FORMATTING), (("ReadCSV",), FailureType.DATA_EXTRACTION)],
+)
+def test_a_look_that_is_missing_is_about_form(tools: tuple[str, ...], kind: FailureType):
+    leaf = Checkpoint(id="a", requirement="r", verifier=ToolResultCheck(tools=tools))
+    assert leaf_type(leaf) is kind
+
+
 REFUSED_BY_JUDGE = Unscored.NO_VERDICT
 
 
@@ -277,7 +298,36 @@ def test_an_answer_that_was_not_given_is_no_wrong_extraction(see: See, trip_task
     looked = diagnose("t1", see(**silent, calls=[READ], ending=Ending.OUT_OF_TURNS))
 
     assert (idle.stage, idle.type) == ("not_attempted", "not_attempted")
-    assert (looked.stage, looked.type) == (FailureStage.PLAN, "not_attempted")
+    # Reading is a step toward an answer; the limit ended the work before it was given.
+    assert (looked.stage, looked.type) == (FailureStage.EXECUTE, "not_attempted")
+    assert looked.evidence[0] == "the trial ended out of turns without a final answer"
+    assert "no final answer was given" in looked.evidence
+
+
+@pytest.mark.parametrize(
+    ("files", "calls", "stage", "says"),
+    [
+        ([], [READ, READ], "plan", "2 tool calls, none of them toward any file"),
+        ([], [READ, ("python_execute", None)], "execute", "ended out of turns without any file"),
+        (["clean.csv"], [READ], "reason", "only 0 of 1 scored leaves hold"),
+    ],
+)
+def test_where_only_a_program_knows_the_files_any_file_may_be_meant(
+    see: See, trip_task: Task, files: list[str], calls: list, stage: str, says: str
+):
+    leaf = Checkpoint(id="root", requirement="r", verifier=ScriptCheck(entry="main.py"))
+    guests = InputFile(path="guests.csv", sha256="a" * 64, size_bytes=1)
+    changes = {"deliverables": (), "checkpoints": leaf, "files": (guests,)}
+    task = trip_task.model_copy(update=changes)
+    # The input lies in the output folder, and the agent did not change it.
+    there = {"task": task, "files": ["guests.csv", *files], "ending": Ending.OUT_OF_TURNS}
+
+    found = diagnose("t1", see({"root": 0.0}, calls=calls, answer="", **there))
+
+    assert found.stage == stage
+    assert says in found.evidence[0]
+    assert ("no file was left" in found.evidence) is (not files)
+    assert (found.type == "not_attempted") is (not files)
 
 
 def test_the_final_state_of_a_service_is_no_work_of_the_agents(see: See, trip_task: Task):
@@ -325,6 +375,11 @@ def test_a_missing_file_that_cost_little_is_not_what_the_trial_died_of(see: See,
 
     assert diagnosis.stage is FailureStage.REASON
     assert diagnosis.levels.deliverable
+
+
+def test_half_of_the_leaves_are_not_most(see: See, trip_task: Task):
+    facts = {"bad": ("text_contains", "The date."), "ok": ("xlsx_cells", "The table was read.")}
+    assert typed(see, trip_task, facts).stage is FailureStage.REASON
 
 
 def test_where_no_rule_fits_the_stage_is_undetermined(see: See, trip_task: Task):

@@ -79,6 +79,13 @@ def test_whoever_is_stopped_by_a_budget_did_not_stop_early(failed: Failed):
     assert found(failed(LIST, files=[], ending=Ending.OUT_OF_TURNS)) == {}
 
 
+def test_a_call_that_was_repeated_before_the_last_turn_is_no_loop(failed: Failed):
+    events = [replied(), LIST, replied(), LIST]
+    limited = {"files": [], "ending": Ending.OUT_OF_TURNS}
+    assert list(found(failed(*events, **limited))) == ["loop"]
+    assert found(failed(*events, replied("I think."), **limited)) == {}
+
+
 @pytest.mark.parametrize(
     ("reason", "says"),
     [
@@ -117,6 +124,9 @@ def test_results_that_are_too_long_and_replies_that_were_cut(failed: Failed):
         )
     )
     assert [one.turn for one in labels["overlong_output"].evidence] == [1]
+    on_record = "x" * 99_950 + "\n[cut: 100000 of 500032 characters are on record]"
+    (label,) = found(failed(called("read_file", text=on_record))).values()
+    assert label.evidence[0].says == "read_file: a result of 500032 characters"
     assert [one.turn for one in labels["cut_off_reply"].evidence] == [2]
 
 

@@ -5,7 +5,7 @@ import pytest
 from stages.diagnose.signals import Signals, one_line
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Check, Checkpoint
-from taskdata.schema.task import Task
+from taskdata.schema.task import InputFile, Task
 from taskdata.schema.tool import ToolErrorKind
 
 See = Callable[..., Signals]
@@ -27,6 +27,39 @@ def test_tool_calls_are_counted_without_finish_and_with_their_failures(see: See)
     assert signals.malformed_calls == 1
     assert signals.failures_at_end == 2
     assert signals.first_error == "ReadXLSX: ReadXLSX could not do it"
+
+
+def test_claiming_to_be_done_is_no_call_and_an_untouched_input_no_work(see: See, trip_task: Task):
+    given = InputFile(path="plan.xlsx", sha256="a" * 64, size_bytes=1)
+    task = trip_task.model_copy(update={"files": (given,)})
+
+    idle = see(calls=[("claim_done", None)], files=["plan.xlsx"], answer="", task=task)
+    busy = see(calls=[("claim_done", None)], files=["memo.docx"], answer="", task=task)
+
+    assert (idle.calls, idle.tried_nothing) == (0, True)
+    assert not busy.tried_nothing
+
+
+@pytest.mark.parametrize(
+    ("changes", "holds"),
+    [
+        ({}, True),
+        ({"rule": "all_required"}, False),
+        ({"rule": "all_required", "passes_from": 6.0}, True),
+    ],
+)
+def test_a_leaf_that_its_parent_requires_holds_if_it_passes(
+    see: See, trip_task: Task, changes: dict, holds: bool
+):
+    budget, report = trip_task.checkpoints.children
+    budget = budget.model_copy(update=changes)
+    tree = trip_task.checkpoints.model_copy(update={"children": (budget, report)})
+    task = trip_task.model_copy(update={"checkpoints": tree})
+
+    signals = see({"totals": 7.5}, task=task)
+
+    (totals,) = [leaf for leaf in signals.leaves if leaf.checkpoint.id == "totals"]
+    assert totals.holds is holds
 
 
 def test_a_call_that_wrote_a_file_counts_as_a_step_toward_a_deliverable(see: See):

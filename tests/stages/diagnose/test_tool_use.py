@@ -4,8 +4,8 @@ import pytest
 
 from stages.diagnose.record import Record
 from stages.diagnose.tool_use import tool_use_labels
-from taskdata.schema.checkpoint import Checkpoint, ToolResultCheck
-from taskdata.schema.task import Task
+from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
+from taskdata.schema.task import InputFile, Task, Tier
 from taskdata.schema.transcript import Ending, ToolEvent
 from tests.stages.diagnose.played import BAD, REFUSED, UNKNOWN, called, named
 
@@ -65,6 +65,16 @@ CUT = "This call was not run: your reply was cut at its length limit while you w
         (
             called("read_file", {"path": "a.pdf"}, error=REFUSED, text="a.pdf is no text"),
             "wrong_tool_selection",
+            0.9,
+        ),
+        (
+            called("read_file", {"path": "a.wav"}, error=REFUSED, text="a.wav is not a text file."),
+            "wrong_tool_selection",
+            0.9,
+        ),
+        (
+            called("read_file", {"path": "rates.pdf"}, error=REFUSED, text="There is no file x."),
+            "parameter_object_selection_error",
             0.9,
         ),
         (
@@ -136,6 +146,41 @@ def test_a_tool_that_a_leaf_asks_for_and_nobody_called_is_missing(failed: Failed
     assert tool_use_labels(failed(task=task, answer="", **NO_LOOK)) == ()
 
 
+@pytest.mark.parametrize(
+    ("event", "is_missing"),
+    [
+        (called("list_files", text="input/rates.pdf"), True),
+        (called("Other", {"of": "rates"}, error=UNKNOWN), True),
+        (called("ReadPDF", {"path": "input/rates.pdf"}), False),
+        (called("read_file", {"path": "input/rates.pdf"}, error=REFUSED), False),
+        (called("python_execute", {"code": "print(open(path).read())"}), False),
+    ],
+)
+def test_an_agent_that_answers_without_reading_an_input_omitted_a_call(
+    failed: Failed, trip_task: Task, event: ToolEvent, is_missing: bool
+):
+    rates = InputFile(path="rates.pdf", sha256="a" * 64, size_bytes=1)
+    task = trip_task.model_copy(update={"files": (rates,)})
+
+    found = named(tool_use_labels(failed(event, task=task, **NO_LOOK)))
+    stopped = failed(event, task=task, ending=Ending.OUT_OF_TURNS, **NO_LOOK)
+
+    assert ("missing_essential_tool" in found) is is_missing
+    assert "missing_essential_tool" not in named(tool_use_labels(stopped))
+
+
+@pytest.mark.parametrize(("tier", "is_missing"), [("atomic", True), ("workflow", False)])
+def test_an_atomic_task_needs_each_of_its_inputs(
+    failed: Failed, trip_task: Task, tier: str, is_missing: bool
+):
+    files = tuple(InputFile(path=p, sha256="a" * 64, size_bytes=1) for p in ("a.csv", "b.csv"))
+    task = trip_task.model_copy(update={"files": files, "tier": Tier(tier)})
+    found = named(tool_use_labels(failed(called("ReadCSV", {"path": "a.csv"}), task=task)))
+    assert ("missing_essential_tool" in found) is is_missing
+    if is_missing:
+        assert found["missing_essential_tool"].evidence[0].says.endswith("no call read b.csv")
+
+
 WRITE = called("Writer", {"path": "output/plan.xlsx"}, files=["output/plan.xlsx"])
 LOOK = called("view_file", {"path": "output/plan.xlsx"}, shown=True)
 LIST = called("list_files", text="output/plan.xlsx")
@@ -177,6 +222,36 @@ def test_text_that_was_written_as_a_workbook_is_the_wrong_tool(
 def test_a_deliverable_whose_leaves_all_hold_needed_no_look(failed: Failed):
     fine = {"totals": 10.0, "sheets": 10.0}
     assert tool_use_labels(failed(WRITE, files=["plan.xlsx"], scores=fine)) == ()
+
+
+def test_a_leaf_that_asks_for_a_look_at_a_file_is_about_it(failed: Failed, trip_task: Task):
+    look = ToolResultCheck(tools=("view_file",), contains=("plan.xlsx",))
+    leaf = Checkpoint(id="looked", requirement="r", verifier=look)
+    held = Checkpoint(
+        id="sheets", requirement="r", verifier=Check(name="xlsx_sheets", deliverable="plan.xlsx")
+    )
+    root = Checkpoint(id="root", requirement="all", children=(leaf, held))
+    task = trip_task.model_copy(update={"checkpoints": root})
+    fine = {"sheets": 10.0}
+
+    found = named(tool_use_labels(failed(WRITE, task=task, files=["plan.xlsx"], scores=fine)))
+
+    assert list(found) == ["missing_essential_tool", "no_verification"]
+    assert found["no_verification"].evidence[0].leaf == "looked"
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "names"),
+    [
+        ("read_file", "a.txt has 528 characters; offset 9000 is past.", ["parameter_range_error"]),
+        ("python_execute", "IndexError: list index out of range", []),
+    ],
+)
+def test_a_value_beyond_a_file_is_no_index_in_a_program(
+    failed: Failed, tool: str, text: str, names: list[str]
+):
+    refused = called(tool, {}, text=text, error=REFUSED)
+    assert list(named(tool_use_labels(failed(refused, **NO_LOOK)))) == names
 
 
 def test_of_unknown_calls_only_the_ending_tells(failed: Failed):

@@ -185,3 +185,15 @@ def test_what_playing_a_solution_costs_is_not_known_where_its_tools_ask_models(s
     (found,) = estimate(store, config, [task])
     assert (found.at_most.model_calls, found.at_most.cost_usd) == (0, None)
     assert found.likely is None
+
+
+def test_calls_for_a_plan_come_on_top_of_the_turns():
+    def most(way: str) -> Effort:
+        budget = Budget(max_turns=3, max_reply_tokens=1_000)
+        return at_most(AgentSpec.parse(f"{way}:openai/gpt-4o", budget=budget), trials=2)
+
+    direct, first, refine = (
+        most(f"react+{way}") for way in ("direct", "plan_first", "plan_refine")
+    )
+    assert [each.model_calls for each in (direct, first, refine)] == [6, 10, 14]
+    assert direct.cost_usd < first.cost_usd < refine.cost_usd

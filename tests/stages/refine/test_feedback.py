@@ -3,8 +3,19 @@ from collections.abc import Callable
 import pytest
 
 from stages.diagnose.signals import LeafSignal, Signals
-from stages.refine.feedback import LEAVES_NAMED, feedback, without_answers
+from stages.refine.feedback import LEAVES_NAMED, feedback
+from stages.refine.policy import Policy
+from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
+from taskdata.schema.diagnosis import (
+    Diagnosis,
+    Evidence,
+    FailureLevels,
+    FailureStage,
+    FailureType,
+    Label,
+    Taxonomy,
+)
 from taskdata.schema.success import TrialVerdict
 from taskdata.schema.task import DeliverableSpec, Task
 from taskdata.schema.transcript import Ending
@@ -32,6 +43,7 @@ def seen(*leaves: tuple[Checkpoint, float], **changes: object) -> Signals:
         "malformed_calls": 0,
         "failures_at_end": 0,
         "first_error": "",
+        "last_error": "",
         "writing_calls": 1,
         "asked": ("out.json",),
         "missing": (),
@@ -62,6 +74,7 @@ def test_checkpoint_feedback_names_what_is_not_met_with_its_score_worst_first(ta
             (leaf("The file opens.", "b"), 10.0),
             (leaf("The product is right.", "c"), 0.0),
         ),
+        None,
     )
 
     assert text.splitlines() == [
@@ -74,7 +87,7 @@ def test_checkpoint_feedback_names_what_is_not_met_with_its_score_worst_first(ta
 
 
 def test_coarse_feedback_only_says_that_it_is_not_right(task: Task):
-    text = feedback("coarse", task, seen((leaf("The sum is right."), 0.0)))
+    text = feedback("coarse", task, seen((leaf("The sum is right."), 0.0)), None)
 
     assert text == "The result is not right yet."
 
@@ -91,6 +104,7 @@ def test_checkpoint_feedback_says_what_happened_to_the_deliverables(task: Task):
             unreadable=("chart.png",),
             rejected=("link.txt: a symbolic link",),
         ),
+        None,
     )
 
     for fact in (
@@ -112,7 +126,7 @@ def test_an_attempt_that_tried_nothing_is_told_so(new_task: NewTask):
         missing=("out.json",),
     )
 
-    text = feedback("checkpoint", new_task(), signals)
+    text = feedback("checkpoint", new_task(), signals, None)
 
     assert "Nothing was tried: no tool was called, no file left and no answer given." in text
 
@@ -120,7 +134,7 @@ def test_an_attempt_that_tried_nothing_is_told_so(new_task: NewTask):
 def test_feedback_is_capped(task: Task):
     many = [(leaf("long " * 500, f"l{i}"), 0.0) for i in range(19)]
 
-    text = feedback("checkpoint", task, seen(*many))
+    text = feedback("checkpoint", task, seen(*many), None)
 
     assert text.count("(0 of 10)") == LEAVES_NAMED
     assert text.endswith(f"- and {19 - LEAVES_NAMED} more")
@@ -140,7 +154,8 @@ def test_feedback_is_capped(task: Task):
             "The memo names […] as the best site.",
         ),
         ("They are worth -466.05 EUR.", {"all": [["466.05"]]}, "They are worth […] EUR."),
-        ("Every Kind has a row.", {"columns": ["Kind"]}, "Every Kind has a row."),
+        ("Every Kind has a row.", {"columns": ["Kind"]}, "Every […] has a row."),
+        ("A row has its place.", {"columns": ["place"]}, "A row has its place."),
         ("Every Region has a row.", {"expected": ["Region"]}, "Every Region has a row."),
         ("No row is lost.", {"all": [["No"]]}, "No row is lost."),
         ("The five that failed are listed.", {}, "The […] that failed are listed."),
@@ -155,11 +170,77 @@ def test_a_requirement_keeps_answers_to_itself_that_the_task_does_not_tell(
         deliverables=(DeliverableSpec(name="out.json", type="json", description="a table"),),
     )
 
-    assert without_answers(leaf(requirement, **args), task) == told
+    only = leaf(requirement, **args)
+    task = task.model_copy(update={"checkpoints": only})
+    assert Policy(task).requirement(only) == told
 
 
 def test_what_a_tool_result_must_contain_is_an_answer_too(task: Task):
     verifier = ToolResultCheck(tools=("ReadPDF",), contains=("Clause Nine",))
     checkpoint = Checkpoint(id="a", requirement="It finds clause nine.", verifier=verifier)
 
-    assert without_answers(checkpoint, task) == "It finds […]."
+    task = task.model_copy(update={"checkpoints": checkpoint})
+    assert Policy(task).requirement(checkpoint) == "It finds […]."
+
+
+def diagnosed(*labels: Label) -> Diagnosis:
+    return Diagnosis(
+        trial_id="t1",
+        stage=FailureStage.REASON,
+        type=FailureType.CONTENT_SYNTHESIS,
+        levels=FailureLevels(leaf=True, composition=False, deliverable=False),
+        evidence=("leaf a scored 0.0 of 10: The sum is 5.",),
+        labels=labels,
+        labeller="rules@3",
+    )
+
+
+def test_the_control_is_told_nothing(task: Task):
+    assert feedback("none", task, seen((leaf("The sum is right."), 0.0)), None) == ""
+
+
+def test_diagnosis_feedback_says_what_went_wrong_and_what_that_cost(task: Task):
+    label = Label(
+        taxonomy=Taxonomy.LONG_RUN,
+        name="loop",
+        confidence=1,
+        evidence=(
+            Evidence(says="read_file: called 3 times", turn=4),
+            Evidence(says="read_file: called 3 times", turn=9),
+        ),
+    )
+    signals = seen(
+        (leaf("The sum is right.", "a"), 9.0),
+        (leaf("The product is 4,812.", "b"), 0.0),
+        missing=("chart.png",),
+    )
+
+    text = feedback("diagnosis", task, signals, diagnosed(label))
+
+    assert text.splitlines() == [
+        "The result is not right yet.",
+        "The work was delivered, but most of what is wrong is its content.",
+        "Most was lost on analysis, computation and what is written.",
+        "Missing: chart.png.",
+        "",
+        "What went wrong on the way:",
+        "- You did the same again and again, with the same result "
+        "(turn 4 and turn 9: read_file: called 3 times).",
+        "",
+        "What that cost most:",
+        "- The product is […].",
+    ]
+
+
+def test_an_execution_failure_says_how_it_broke_down(task: Task):
+    broken = diagnosed().model_copy(update={"stage": FailureStage.EXECUTE})
+    signals = seen((leaf("The sum is right."), 0.0), calls=5, failed_calls=4)
+
+    text = feedback("diagnosis", task, signals, broken)
+
+    assert text.splitlines()[1].endswith("you carried it out: 4 of 5 calls of tools failed.")
+
+
+def test_diagnosis_feedback_needs_a_diagnosis(task: Task):
+    with pytest.raises(NightshiftError, match="nightshift stage diagnose"):
+        feedback("diagnosis", task, seen((leaf("The sum is right."), 0.0)), None)

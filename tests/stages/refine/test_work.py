@@ -2,6 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
+from stages.diagnose import work as diagnose
 from stages.refine import work
 from taskdata.errors import Misuse, StoreUnavailable
 from taskdata.schema.run import OutcomeStatus, Run, Trial
@@ -20,8 +21,8 @@ def test_a_trial_that_fell_short_gets_another_attempt_with_feedback(
 
     (refined,) = store.trials(night.id, 1)
     assert refined.parent_trial_id == parent.id
-    assert refined.id == Trial.make_id(night.id, parent.agent, parent.task_id, 0, 1)
-    assert (refined.round, refined.task_hash) == (1, parent.task_hash)
+    assert refined.id == Trial.make_id(night.id, parent.agent, parent.task_id, 0, 1, "checkpoint")
+    assert (refined.round, refined.arm, refined.task_hash) == (1, "checkpoint", parent.task_hash)
     assert "it scored 7.0 of 10" in refined.feedback
     assert (report.stage, report.round, report.due, report.done) == ("refine", 1, 1, 1)
     assert report.note == "1 of 1 trials are tried again with checkpoint feedback"
@@ -138,3 +139,19 @@ def test_the_feedback_is_of_the_kind_that_the_run_asks_for(
 
     assert store.trials(run.id, 1)[0].feedback == "The result is not right yet."
     assert report.note.endswith("with coarse feedback")
+
+
+def test_feedback_by_labels_takes_those_that_are_stored(
+    store: Store, new_run: Callable[..., Run], task: Task, play: Play
+):
+    run = new_run(task, agents=("react:openai/gpt-5.2",), feedback="diagnosis")
+    parent = play(3.0, run=run)
+
+    before = work.do(store, run.id, 1)
+    diagnose.do(store, run.id, 0)
+    after = work.do(store, run.id, 1)
+
+    assert (before.errors, before.note.endswith("`nightshift stage diagnose` first")) == (1, True)
+    assert (after.errors, store.diagnosis(parent.id) is None) == (0, False)
+    (refined,) = store.trials(run.id, 1)
+    assert "You tried nothing" in (refined.feedback or "")

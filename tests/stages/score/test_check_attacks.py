@@ -245,6 +245,7 @@ def test_a_long_answer_is_judged_by_its_conclusion(run):
     number = {"expected": 12750}
     assert run("answer_number", None, number, answer=f"{working}\n\nIt is 12,750.").score == 10
     assert run("answer_number", None, number, answer=working).score == 0
+    assert run("answer_contains", None, CYCLISTS, answer=" ").reason == "no answer was given"
 
 
 CELL = st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=12)

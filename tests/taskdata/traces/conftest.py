@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from taskdata.schema.agent import AgentSpec
+from taskdata.schema.plan import Plan, PlanReply, PlanStep, PlanVersion
 from taskdata.schema.run import OutcomeStatus, Trial, TrialOutcome
 from taskdata.schema.tool import ToolErrorKind, ToolSpec
 from taskdata.schema.transcript import (
@@ -87,6 +88,7 @@ def recorded():
         has_unseen_calls: bool = False,
         tools: tuple[ToolSpec, ...] = (CALCULATOR,),
         predictions: tuple[Prediction, ...] = (),
+        plan: Plan | None = None,
         **outcome: object,
     ) -> RecordedTrial:
         spec = AgentSpec.parse(agent) if isinstance(agent, str) else agent
@@ -98,6 +100,7 @@ def recorded():
             is_outcome_only=is_outcome_only,
             has_unseen_calls=has_unseen_calls,
             predictions=predictions,
+            plan=plan,
         )
         trial = Trial(
             id="t0123456789abcde",
@@ -253,4 +256,35 @@ def imported(recorded):
         turns=None,
         tool_calls=None,
         tool_errors=None,
+    )
+
+
+@pytest.fixture
+def planned(recorded) -> RecordedTrial:
+    """An agent that planned first; its first plan could not be read."""
+
+    def reply(text: str, seconds: float, fault: str = "", *, cached: bool = False) -> PlanReply:
+        return PlanReply(
+            text=text,
+            model="gpt-5.2-2026-02-01",
+            fault=fault,
+            usage=Usage(input_tokens=50, output_tokens=10),
+            cost_usd=0.125,
+            started_at=at(seconds),
+            seconds=0.5,
+            cached=cached,
+        )
+
+    steps = (PlanStep(purpose="Add them", tool="Calculator"),)
+    draft = PlanVersion(steps=steps, replies=(reply("Hm.", 0, "not JSON"), reply("{}", 1)))
+    refined = PlanVersion(
+        steps=(*steps, PlanStep(purpose="Check")),
+        criticism="No check.",
+        replies=(reply("{...}", 2, cached=True),),
+    )
+    return recorded(
+        *OPENING,
+        asked("5", 3),
+        agent="react+plan_refine:openai/gpt-5.2",
+        plan=Plan(draft=draft, refined=refined),
     )

@@ -19,7 +19,7 @@ ROOT_FIELDS = {
 AGENT_ONLY = {"model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics"}
 
 
-KINDS = ["conversation", "talk", "in_text", "played", "predicted", "program", "imported"]
+KINDS = ["conversation", "talk", "in_text", "played", "predicted", "program", "imported", "planned"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -169,3 +169,19 @@ def test_pictures_of_a_result_are_references(recorded):
     trial = recorded(asked("Look.", 0, made), answered(made, "5", 2, pictures=(PICTURE,)))
     (result,) = atif.trajectory(trial)["steps"][0]["observation"]["results"]
     assert result["extra"]["pictures"] == [PICTURE.model_dump()]
+
+
+def test_each_call_for_a_plan_is_a_step_before_the_instructions(planned):
+    whole = atif.trajectory(planned)
+    first, second, third, *_, last = whole["steps"]
+    assert [step["source"] for step in whole["steps"]][:4] == ["agent"] * 3 + ["system"]
+    assert [step["extra"]["plan"] for step in (first, second, third)] == [
+        "draft",
+        "draft",
+        "refined",
+    ]
+    assert (first["message"], first["extra"]["fault"]) == ("Hm.", "not JSON")
+    assert third["extra"]["cached"]
+    assert "plan" not in last["extra"]
+    assert whole["agent"]["extra"]["harness"] == "react+plan_refine"
+    assert whole["final_metrics"]["total_prompt_tokens"] == 3 * 50 + 100

@@ -199,3 +199,19 @@ def test_pictures_of_a_result_are_references(recorded):
     trial = recorded(asked("Look.", 0, made), answered(made, "5", 2, pictures=(PICTURE,)))
     found = trace(trial).spans[2].attributes["nightshift.tool.pictures"]
     assert json.loads(found) == [PICTURE.model_dump()]
+
+
+def test_each_call_for_a_plan_is_a_chat_of_its_own(planned):
+    root, first, second, third, work = trace(planned).spans
+    assert [span.attributes.get("nightshift.plan") for span in (first, second, third, work)] == [
+        "draft",
+        "draft",
+        "refined",
+        None,
+    ]
+    assert (first.error, first.attributes["error.type"]) == ("not JSON", "unreadable_plan")
+    assert second.error is None
+    assert third.attributes["nightshift.cached"]
+    assert root.attributes["nightshift.cost_usd"] == 3 * 0.125 + 0.25
+    given = json.loads(work.attributes["gen_ai.input.messages"])
+    assert [message["parts"][0]["content"] for message in given] == ["Add 2 and 3."]

@@ -14,12 +14,15 @@
   const drawn = new Set();
 
   /* Only ways to other pages of these folders are followed, never an address with a scheme. */
-  const isInside = (link) => typeof link === "string" && /^[A-Za-z0-9._%~#/-]+$/.test(link) && !link.startsWith("/");
+  const isInside = (link) => typeof link === "string" && /^[A-Za-z0-9._%~#/?&=-]+$/.test(link) && !link.startsWith("/");
 
-  /* A point has its way as the second of its data, or the row of the table that has it. */
+  /* A point has its way as the second of its data, or the row of the table that has it; a bar may
+     have it among those of its series. */
   function follow(name, event) {
-    const data = event.points[0].customdata;
-    const link = Number.isInteger(data) ? tables[name].links[data] : Array.isArray(data) ? data[1] : null;
+    const point = event.points[0];
+    const data = point.customdata;
+    const link = point.data.meta?.links?.[point.pointIndex] ??
+      (Number.isInteger(data) ? tables[name].links[data] : Array.isArray(data) ? data[1] : null);
     if (isInside(link)) location.href = link;
   }
 

@@ -30,7 +30,7 @@ def test_the_task_names_files_where_the_agent_finds_them(new_task):
 
     assert "Files:\ninput/a/b.csv\n" in text
     assert "Deliver:\noutput/out.json (json)\n" in text
-    assert text.endswith("make all of them again:\nMind the sum.")
+    assert text.endswith("Feedback on your previous attempt:\nMind the sum.")
 
 
 def test_tools_are_described_from_their_schema(specs):

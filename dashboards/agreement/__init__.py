@@ -1,0 +1,1 @@
+"""Pages on which people score and label, and the cards of judges and labellers."""

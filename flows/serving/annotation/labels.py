@@ -1,0 +1,199 @@
+"""Serving the pages on which a person labels failed trials, to the owner of a home alone.
+
+Labels are stored in a transaction of their own before the next page is shown.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from flows.serving.annotation.files import file_of, rendered_of
+from flows.serving.annotation.forms import form_token, policy_headers, posted
+from flows.serving.dashboards import HEADERS
+from flows.serving.guard import behind_login
+from taskdata.schema.label_agreement import (
+    ALL_LABELS,
+    ONE_OF_A_KIND,
+    GivenLabels,
+    LabelAnnotation,
+    known_label,
+)
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from dashboards.agreement.label_page import Entered
+    from flows.agreement.label_questions import LabelQuestion
+    from taskdata.store import Store
+
+_FORM_BYTES = 32_768
+
+
+def labelling_app(
+    store: "Store", run_id: str, asked: "Sequence[LabelQuestion]", annotator: str, login: str
+) -> "Starlette":
+    """Return the server on which `annotator` labels these trials.
+
+    Args:
+        store: Where labels go.
+        run_id: The run that the trials are of.
+        asked: The trials, in the order in which they are asked about.
+        annotator: Whose labels they are.
+        login: What it asks for, `user:password`.
+    """
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    from dashboards.agreement.label_page import label_policy
+
+    policy = policy_headers(label_policy())
+    pages = _Pages(store, run_id, asked, annotator, form_token(login, f"label\n{run_id}"))
+    return Starlette(
+        routes=[
+            Route("/", pages.first),
+            Route("/done", pages.done),
+            Route("/trial/{number:int}", pages.trial),
+            Route("/trial/{number:int}", pages.save, methods=["POST"]),
+            Route("/trial/{number:int}/{what}/{sha256}", pages.file),
+        ],
+        middleware=behind_login(login, lambda _path: HEADERS | policy),
+    )
+
+
+class _Pages:
+    """What is answered to each kind of request."""
+
+    def __init__(
+        self,
+        store: "Store",
+        run_id: str,
+        asked: "Sequence[LabelQuestion]",
+        annotator: str,
+        token: str,
+    ) -> None:
+        self._store, self._run_id, self._asked = store, run_id, asked
+        self._annotator, self._token = annotator, token
+
+    def first(self, _request: "Request") -> "Response":
+        return self._onward(0)
+
+    def done(self, _request: "Request") -> "Response":
+        from starlette.responses import HTMLResponse
+
+        from dashboards.agreement.label_page import labelled_page
+
+        page = labelled_page(self._run_id, len(self._given()), len(self._asked))
+        return HTMLResponse(page)
+
+    def trial(self, request: "Request") -> "Response":
+        from dashboards.agreement.label_page import Entered
+
+        number, question = self._question(request)
+        before = self._given().get(question.result.trial.id)
+        return self._page(number, question, Entered.of(before))
+
+    async def save(self, request: "Request") -> "Response":
+        from pydantic import ValidationError
+        from starlette.concurrency import run_in_threadpool
+
+        from dashboards.agreement.label_page import Entered
+
+        number, question = self._question(request)
+        form = await posted(request, self._token, _FORM_BYTES)
+        place, note = _text(form, "place").strip(), _text(form, "note").strip()
+        labels = {kind: tuple(filter(None, form.get(kind, []))) for kind in ALL_LABELS}
+        try:
+            annotation = LabelAnnotation(
+                trial_id=question.result.trial.id,
+                annotator=self._annotator,
+                labels=_labels(labels),
+                place=place,
+                note=note,
+            )
+            await run_in_threadpool(self._require_place, question, place)
+        except ValidationError as exc:
+            told = exc.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        except ValueError as exc:
+            told = str(exc)
+        else:
+            await run_in_threadpool(self._store.save_label_annotation, annotation)
+            return await run_in_threadpool(self._onward, number)
+        entered = Entered(labels, place, note, told)
+        return await run_in_threadpool(self._page, number, question, entered, 400)
+
+    def file(self, request: "Request") -> "Response":
+        _number, question = self._question(request)
+        wanted = request.path_params["what"], request.path_params["sha256"]
+        return file_of(self._store, question.result, *wanted)
+
+    def _page(
+        self, number: int, question: "LabelQuestion", entered: "Entered", status: int = 200
+    ) -> "Response":
+        from starlette.responses import HTMLResponse
+
+        from dashboards.agreement.annotation import Place
+        from dashboards.agreement.label_page import label_page
+
+        result = question.result
+        outcome = result.outcome
+        page = label_page(
+            Place(number, len(self._asked), len(self._given())),
+            question.task,
+            result,
+            None if outcome is None else self._store.transcript_of(outcome),
+            rendered_of(self._store, result),
+            self._places(question),
+            entered,
+            self._token,
+        )
+        return HTMLResponse(page, status)
+
+    def _places(self, question: "LabelQuestion") -> tuple[str, ...]:
+        from flows.agreement.label_questions import places_of
+
+        outcome = question.result.outcome
+        transcript = None if outcome is None else self._store.transcript_of(outcome)
+        return places_of(question.task, question.result, transcript)
+
+    def _require_place(self, question: "LabelQuestion", place: str) -> None:
+        if place and place not in self._places(question):
+            raise ValueError(
+                f"{place[:60]!r} is no place of this trial; click one in the record, or leave it "
+                "empty"
+            )
+
+    def _question(self, request: "Request") -> "tuple[int, LabelQuestion]":
+        from starlette.exceptions import HTTPException
+
+        number = int(request.path_params["number"])
+        if not 1 <= number <= len(self._asked):
+            raise HTTPException(404)
+        return number, self._asked[number - 1]
+
+    def _given(self) -> dict[str, LabelAnnotation]:
+        """Return the annotator's labels of these trials so far, by trial."""
+        asked = {question.result.trial.id for question in self._asked}
+        found = self._store.label_annotations(self._run_id, self._annotator)
+        return {one.trial_id: one for one in found if one.trial_id in asked}
+
+    def _onward(self, number: int) -> "Response":
+        """Send to the next trial without labels: after that one, else from the start."""
+        from starlette.responses import RedirectResponse
+
+        given = self._given()
+        order = [*range(number, len(self._asked)), *range(number)]
+        open_ = next((i for i in order if self._asked[i].result.trial.id not in given), None)
+        return RedirectResponse("/done" if open_ is None else f"/trial/{open_ + 1}", 303)
+
+
+def _text(form: Mapping[str, list[str]], field: str) -> str:
+    return form.get(field, [""])[0].replace("\r\n", "\n")
+
+
+def _labels(marked: Mapping[str, Sequence[str]]) -> GivenLabels:
+    """Return the labels that were marked in the form; ValueError says what is wrong with them."""
+    single = {
+        kind: known_label(kind, marked[kind][0]) if marked[kind] else None for kind in ONE_OF_A_KIND
+    }
+    return GivenLabels.model_validate({**marked, **single})

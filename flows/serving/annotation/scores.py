@@ -1,0 +1,155 @@
+"""Serving the pages on which a person scores leaves, to the owner of a home alone.
+
+A score is stored in a transaction of its own before the next page is shown.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flows.serving.annotation.files import file_of, rendered_of
+from flows.serving.annotation.forms import form_token, policy_headers, posted
+from flows.serving.dashboards import HEADERS
+from flows.serving.guard import behind_login
+from taskdata.schema.agreement import Annotation
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from flows.agreement.questions import Question
+    from taskdata.store import Store
+
+UNKNOWN = "unknown"
+_SCORES = {str(score): float(score) for score in range(11)}
+
+
+def annotation_app(
+    store: "Store", run_id: str, asked: "Sequence[Question]", annotator: str, login: str
+) -> "Starlette":
+    """Return the server on which `annotator` answers these questions.
+
+    Args:
+        store: Where answers go.
+        run_id: The run that the questions are of.
+        asked: The questions, in the order in which they are asked.
+        annotator: Whose answers they are.
+        login: What it asks for, `user:password`.
+    """
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    from dashboards.agreement.annotation import annotation_policy
+
+    policy = policy_headers(annotation_policy())
+    pages = _Pages(store, run_id, asked, annotator, login)
+    return Starlette(
+        routes=[
+            Route("/", pages.first),
+            Route("/done", pages.done),
+            Route("/leaf/{number:int}", pages.leaf),
+            Route("/leaf/{number:int}", pages.save, methods=["POST"]),
+            Route("/leaf/{number:int}/{what}/{sha256}", pages.file),
+        ],
+        middleware=behind_login(login, lambda _path: HEADERS | policy),
+    )
+
+
+class _Pages:
+    """What is answered to each kind of request."""
+
+    def __init__(
+        self,
+        store: "Store",
+        run_id: str,
+        asked: "Sequence[Question]",
+        annotator: str,
+        login: str,
+    ) -> None:
+        self._store, self._run_id, self._asked = store, run_id, asked
+        self._annotator = annotator
+        self._token = form_token(login, f"annotate\n{run_id}")
+
+    def first(self, _request: "Request") -> "Response":
+        return self._onward(0)
+
+    def done(self, _request: "Request") -> "Response":
+        from starlette.responses import HTMLResponse
+
+        from dashboards.agreement.annotation import done_page
+
+        given = self._given().values()
+        unknown = sum(score is None for score in given)
+        return HTMLResponse(done_page(self._run_id, len(given) - unknown, unknown))
+
+    def leaf(self, request: "Request") -> "Response":
+        from starlette.responses import HTMLResponse
+
+        from dashboards.agreement.annotation import Place, annotation_page
+
+        number, question = self._question(request)
+        given = self._given()
+        before: float | str | None = None
+        if question.key in given:
+            before = given[question.key]
+            before = UNKNOWN if before is None else before
+        outcome = question.result.outcome
+        page = annotation_page(
+            Place(number, len(self._asked), len(given)),
+            question.task,
+            question.leaf,
+            "" if outcome is None else outcome.final_answer,
+            () if outcome is None else outcome.deliverables,
+            rendered_of(self._store, question.result),
+            before,
+            self._token,
+        )
+        return HTMLResponse(page)
+
+    async def save(self, request: "Request") -> "Response":
+        from starlette.concurrency import run_in_threadpool
+        from starlette.exceptions import HTTPException
+
+        number, question = self._question(request)
+        form = await posted(request, self._token)
+        text = form.get("score", [""])[0]
+        if text != UNKNOWN and text not in _SCORES:
+            raise HTTPException(400, "A score is a whole number from 0 to 10.")
+        trial_id, leaf_id = question.key
+        annotation = Annotation(
+            trial_id=trial_id,
+            leaf_id=leaf_id,
+            annotator=self._annotator,
+            score=_SCORES.get(text),
+        )
+        await run_in_threadpool(self._store.save_annotation, annotation)
+        return await run_in_threadpool(self._onward, number)
+
+    def file(self, request: "Request") -> "Response":
+        _number, question = self._question(request)
+        wanted = request.path_params["what"], request.path_params["sha256"]
+        return file_of(self._store, question.result, *wanted)
+
+    def _question(self, request: "Request") -> "tuple[int, Question]":
+        from starlette.exceptions import HTTPException
+
+        number = int(request.path_params["number"])
+        if not 1 <= number <= len(self._asked):
+            raise HTTPException(404)
+        return number, self._asked[number - 1]
+
+    def _given(self) -> dict[tuple[str, str], float | None]:
+        """Return the annotator's answers to these questions so far."""
+        asked = {question.key for question in self._asked}
+        found = self._store.annotations(self._run_id, self._annotator)
+        scores = {(one.trial_id, one.leaf_id): one.score for one in found}
+        return {key: score for key, score in scores.items() if key in asked}
+
+    def _onward(self, number: int) -> "Response":
+        """Send to the next question without an answer: after that one, else from the start."""
+        from starlette.responses import RedirectResponse
+
+        given = self._given()
+        order = [*range(number, len(self._asked)), *range(number)]
+        open_ = next((i for i in order if self._asked[i].key not in given), None)
+        return RedirectResponse("/done" if open_ is None else f"/leaf/{open_ + 1}", 303)

@@ -1,0 +1,5 @@
+"""Failures that share a cause: one line in words for similar failures of any night.
+
+`causes` finds the cause of one trial from its evidence, `sentences` says it in words, `grouping`
+puts trials of equal causes together, and causes of near texts where a sentence encoder is there.
+"""
