@@ -13,6 +13,8 @@ VIOLATIONS = "violations"
 WEAK = "weak"
 """The verdict of a proof: the tree pays cheats, or does not notice faults in the reference."""
 
+_MAX_REASON = 1_000
+
 RESISTS = "resists"
 """The rule of trees that pay cheats, or do not notice faults in the reference."""
 
@@ -73,8 +75,11 @@ def findings_of(
             for one in broken
         )
         return tuple(dict.fromkeys(found))
+    if not reasons:
+        return None
     rule = RESISTS if verdict == WEAK else verdict
-    return tuple(Finding(gate=stage.value, rule=rule, reason=said) for said in reasons) or None
+    said = "; ".join(dict.fromkeys(reasons))[:_MAX_REASON]
+    return (Finding(gate=stage.value, rule=rule, reason=said),)
 
 
 def is_sent_back(steps: Sequence[ConstructionStep]) -> bool:
