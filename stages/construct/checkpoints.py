@@ -17,7 +17,7 @@ from stages.construct.history import (
 )
 from stages.construct.rules.book import require
 from stages.construct.rules.tree import tree_violations
-from stages.construct.rules.violation import Violation
+from stages.construct.rules.violation import Violation, counted
 from stages.construct.rules.wording import tree_wording
 from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction, TaskDraft
@@ -67,7 +67,8 @@ async def _take(case: Case) -> StepOutcome:
 async def _written(case: Case, draft: TaskDraft, found: Sequence[Violation]) -> Asked[TaskDraft]:
     def accept(form: TreeForm) -> TaskDraft:
         changed = draft.model_copy(update={"checkpoints": tree_of(form.checkpoints)})
-        require((*tree_violations(changed, case.book), *tree_wording(changed, case.book)))
+        broken = (*tree_violations(changed, case.book), *tree_wording(changed, case.book))
+        require(counted(broken, case.book))
         return changed
 
     context = await asyncio.to_thread(case.context)

@@ -99,6 +99,8 @@ class Case:
     """The current draft; None before the first."""
     files: Mapping[str, InputFile]
     """Files that the task may use, by path."""
+    overridden: frozenset[str] = frozenset()
+    """Rules that a person lets the draft break."""
 
     @property
     def attempt(self) -> int:
@@ -109,7 +111,7 @@ class Case:
     def book(self) -> Rulebook:
         """The rules for the draft."""
         offered = frozenset(spec.name for spec in self.shop.tools)
-        return rulebook(self.candidate, frozenset(self.files), offered)
+        return rulebook(self.candidate, frozenset(self.files), offered, self.overridden)
 
     def drafted(self) -> TaskDraft:
         """Return the draft.
@@ -347,6 +349,7 @@ def _case(shop: Workshop, candidate: Candidate, stage: Construction) -> Case:
         steps=tuple(store.steps(candidate.id)),
         draft=store.draft(candidate.id),
         files=available_files(store, candidate),
+        overridden=store.overridden_rules([candidate.id]).get(candidate.id, frozenset()),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from environments.models.registry import model_client
 from stages.construct.assembling import assembled
-from stages.construct.history import WEAK, findings_of, times_weak
+from stages.construct.history import RESISTS, WEAK, findings_of, times_weak
 from stages.construct.proof import references
 from stages.construct.proof.adversarial.bank import try_bank
 from stages.construct.proof.bank import prove_bank
@@ -106,8 +106,10 @@ def _prove(store: Store, refresh_id: str) -> tuple[Counter[str], list[str]]:
 
 
 def _weaknesses(store: Store, candidate: Candidate, proof: TaskProof) -> tuple[str, ...]:
-    """Return why the tree must be rewritten; empty if a person has edited the candidate."""
+    """Return why the tree must be rewritten; empty if a person has edited it, or lets it be."""
     found, decisions = proof.resistance, store.reviews(candidate.id)
+    if RESISTS in store.overridden_rules([candidate.id]).get(candidate.id, ()):
+        return ()
     if found is None or any(decision.draft is not None for decision in decisions):
         return ()
     return (*found.overpaid, *found.unnoticed)
