@@ -20,6 +20,7 @@ from taskdata.schema.construct import (
     RefreshStatus,
 )
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
+from taskdata.schema.quarantine import QuarantineDecision
 from taskdata.schema.release import Lineage, ReleaseNotes, TaskChange
 from taskdata.schema.rewriting import Increase, RewriteMagnitude, RewritingTable, SourceOutcomes
 from taskdata.schema.run import StageReport
@@ -343,3 +344,26 @@ def test_long_texts_cost_rows_and_never_the_limit(store, made_notes):
     assert len(html.encode()) < PAGE_BYTES
     assert "The first 250 of 2,000 changes." in soup(html).find(id="changes").get_text()
     assert cells(html, "Changelog")[0][2] == "⟨U+202E⟩" * 400 + "…"
+
+
+def test_an_overridden_rule_is_shown_with_its_reason_whatever_that_says(store, made_notes):
+    decision = QuarantineDecision(
+        item="c0",
+        kind="override",
+        rule="tools_named",
+        found=POISON,
+        reason=POISON,
+        by="ada",
+        at=NIGHT,
+    )
+    lineage = (made_notes.lineage[0].model_copy(update={"decisions": (decision,)}),)
+    page = build_bank(store, made_notes.model_copy(update={"lineage": lineage}))
+    (line,) = cells(page, "Overridden rules and edits")
+    assert line[:3] == ["sum-two", "override", "tools_named"]
+    assert line[3].startswith("</script><script>window.pwned=1</script>")
+    assert "ada" in line[4]
+    assert soup(page).find("img", src="x") is None
+    assert "1 task with a rule that a person let pass" in soup(page).header.get_text(
+        " ", strip=True
+    )
+    assert "Overridden" not in build_bank(store, made_notes)

@@ -8,9 +8,11 @@ import yaml
 
 from flows.banks.gates import hold_refresh_gate
 from flows.config import load_settings
+from flows.gates import hold_gate
 from flows.locks import run_lock
 from stages.construct.start import start_refresh
-from stages.release.release import compose
+from stages.release.quarantine import override
+from stages.release.release import compose, release
 from taskdata.errors import GateFailed
 from taskdata.schema.construct import CandidateStatus, Construction, RefreshStatus
 from taskdata.schema.quarantine import Finding
@@ -302,3 +304,17 @@ def test_a_refresh_without_its_process_was_interrupted(command, store, new_refre
     with run_lock(load_settings(), "r1"):
         (one,) = json.loads(command("refreshes", "--json").stdout)["refreshes"]
     assert one["status"] == "running"
+
+
+def test_a_run_leaves_no_task_out_for_a_rule_that_was_overridden_for_it(
+    store, stopped, refresh, new_run
+):
+    override(store, "sums", "tools_named", "It is a brand.", "ada")
+    store.set_candidate(stopped.id, status=CandidateStatus.APPROVED)
+    composition = compose(store, refresh)
+    before = new_run(*composition.tasks)
+    with pytest.raises(GateFailed, match="names no tool"):
+        hold_gate(store, before.id, "tasks")
+    notes = release(store, composition)
+    assert notes.release_hash == before.release_hash
+    assert "hold" in hold_gate(store, before.id, "tasks").note
