@@ -21,6 +21,7 @@ from dashboards.pages.answers import answers
 from dashboards.pages.causes import cluster_rows
 from dashboards.pages.detail_tables import detail_tables
 from dashboards.pages.distributions import distributions
+from dashboards.pages.gain_rows import gain_rows
 from dashboards.pages.lost_trials import lost_trials
 from dashboards.pages.page import FILES_BYTES, PAGE_BYTES, drawn_figures, embedded, page
 from dashboards.pages.pairs import pairs
@@ -166,6 +167,8 @@ def _contents(
         "data_docs": data_docs,
         "judge_cards": judge_cards,
         "detail_tables": detail_tables(ordered),
+        "gains": gain_rows(summary.refinement),
+        "refined_styles": {gain.agent: styles[gain.agent] for gain in summary.refinement},
         "heights": {name: figure.layout.height for name, figure in drawn.items()},
     }
     data: dict[str, Any] = {

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from taskdata.garbage import collected_after
 from taskdata.schema.ranking import controls, ranked, standings
 from taskdata.schema.run import TrialResult
-from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
+from taskdata.schema.summary import AgentSummary, Estimate, RefinementGain, RunSummary
 from taskdata.store import Store
 
 
@@ -131,21 +131,101 @@ def step_accuracies(summary: RunSummary) -> list[dict[str, str]]:
 
 
 def gain_rows(summary: RunSummary) -> list[dict[str, str]]:
-    """Return one row per agent, arm and refinement round: what the round changed."""
+    """Return one row per agent, arm and refinement round: what the arm has changed by its end."""
+    return [
+        {
+            "agent": gain.agent,
+            "arm": f"{gain.arm}\nround {gain.round}",
+            "n": f"{gain.gain.n}/{gain.trials}",
+            "before": _number(gain.mean_before),
+            "after": _number(gain.mean_after),
+            "gain": _change(gain.gain),
+            "over none": "" if gain.over_none is None else _change(gain.over_none.difference),
+            "success": f"{_share(gain.success_before.mean)} to {_share(gain.success_after.mean)}",
+            "per point": cost_per_point(gain).replace(" ", "\n"),
+        }
+        for gain in summary.refinement
+    ]
+
+
+def gain_details(summary: RunSummary) -> list[dict[str, str]]:
+    """Return what `gain_rows` has no room for, one row per agent, arm and round."""
     return [
         {
             "agent": gain.agent,
             "arm": gain.arm,
             "round": str(gain.round),
-            "n": f"{gain.gain.n}/{gain.trials}",
-            "errors": _rate(gain.errors, gain.trials),
-            "before": _number(gain.mean_before),
-            "after": _number(gain.mean_after),
-            "gain": _number(gain.gain.mean),
-            "95 % interval": _interval(gain.gain.ci95),
+            "attempts": str(gain.attempts),
+            "errors": str(gain.errors),
+            "gain in %": "-" if gain.relative is None else f"{gain.relative:+.1%}",
+            "p over none": "" if gain.over_none is None else _p(gain.over_none.p_value),
+            "p (Holm)": "" if gain.over_none is None else _p(gain.over_none.p_holm),
+            "cost": _money(gain.cost_usd),
+            "worse leaves": f"{gain.regressions.worse} of {gain.regressions.leaves}",
+            "share": _rated(gain.regressions.share.mean, gain.regressions.share),
         }
         for gain in summary.refinement
     ]
+
+
+def whole_bank_rows(summary: RunSummary) -> list[dict[str, str]]:
+    """Return one row per agent, arm and round: all trials, refined or not."""
+    return [
+        {
+            "agent": gain.agent,
+            "arm": gain.arm,
+            "round": str(gain.round),
+            "refined": f"{bank.refined} of {bank.trials}",
+            "first attempts": _number(bank.first),
+            "with the arm": _number(bank.after.mean),
+            "gain": _change(bank.gain),
+            "success": f"{_share(bank.success_first.mean)} to {_share(bank.success_after.mean)}",
+        }
+        for gain in summary.refinement
+        for bank in [gain.whole_bank]
+    ]
+
+
+def worse_leaves(summary: RunSummary) -> list[dict[str, str]]:
+    """Return the leaves that lost most, of every agent, arm and round."""
+    from dashboards.pages.gain_rows import WORST_SHOWN
+
+    return [
+        {
+            "agent": gain.agent,
+            "arm": gain.arm,
+            "round": str(gain.round),
+            "task": one.task_id,
+            "leaf": one.leaf_id,
+            "first": _number(one.before),
+            "then": _number(one.after),
+            "trial": one.trial_id,
+        }
+        for gain in summary.refinement
+        for one in gain.regressions.top[:WORST_SHOWN]
+    ]
+
+
+def cost_per_point(gain: RefinementGain) -> str:
+    """Return dollars per point gained, or why there is no such price."""
+    if gain.cost_per_point_usd is None:
+        return gain.no_cost_per_point or "-"
+    return f"${gain.cost_per_point_usd:.2g}"
+
+
+def _change(estimate: Estimate) -> str:
+    """Return a difference with its sign, and its interval below it where there is one."""
+    if estimate.mean is None:
+        return "-"
+    # Without spaces an interval stays in one line.
+    interval = "" if estimate.ci95 is None else "\n({:.2f},{:.2f})".format(*estimate.ci95)
+    return f"{estimate.mean:+.2f}{interval}"
+
+
+def _p(p_value: float | None) -> str:
+    if p_value is None:
+        return "-"
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def _accuracy(estimate: Estimate) -> str:

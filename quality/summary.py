@@ -19,6 +19,7 @@ from quality.breakdowns.groups import ANSWER
 from quality.breakdowns.leaves import leaf_scores
 from quality.breakdowns.turns import mean_turns
 from quality.history.categories import informative, pooled_by_category
+from quality.refinement.gains import refinement_gains
 from quality.statistics.intervals import clustered_mean
 from quality.statistics.paired import compare_by_task
 from quality.success import success_rates
@@ -46,7 +47,6 @@ from taskdata.schema.summary import (
     AgentSummary,
     EndToEndAccuracy,
     Estimate,
-    RefinementGain,
     RunHeader,
     RunSummary,
     StepAccuracy,
@@ -82,12 +82,7 @@ def summarise(
             )
             for agent in run.config.agents
         ),
-        refinement=tuple(
-            _gain(agent, arm, round_, own)
-            for agent, own in by_agent.items()
-            for arm in run.config.feedback
-            for round_ in sorted({r.trial.round for r in own if r.trial.arm == arm})
-        ),
+        refinement=refinement_gains(by_agent, run.config.feedback, run.config.success),
         unevaluated=sum(result.score is None for result in results),
         judging=_judging(results),
         talking=_talking(results),
@@ -368,30 +363,3 @@ def _cause(result: TrialResult) -> str:
     error = None if result.outcome is None else result.outcome.error
     text = error or result.scoring_error or "no cause was recorded"
     return text.strip().splitlines()[0][:_CAUSE_LENGTH]
-
-
-def _gain(agent: str, arm: str, round_: int, results: Sequence[TrialResult]) -> RefinementGain:
-    parents = {r.trial.id: r for r in results}
-    refined = [r for r in results if (r.trial.arm, r.trial.round) == (arm, round_)]
-    pairs = []
-    for result in refined:
-        parent = parents.get(result.trial.parent_trial_id or "")
-        before = None if parent is None else parent.root_score_upper
-        if before is None or result.root_score is None:
-            continue
-        pairs.append((before, result.root_score, result.trial.task_id))
-    return RefinementGain(
-        agent=agent,
-        arm=arm,
-        round=round_,
-        trials=len(refined),
-        errors=sum(r.is_infrastructure_error for r in refined),
-        mean_before=_mean([before for before, _, _ in pairs]),
-        mean_after=_mean([after for _, after, _ in pairs]),
-        gain=clustered_mean(
-            [after - before for before, after, _ in pairs],
-            [task for _, _, task in pairs],
-            lowest=-10,
-            highest=10,
-        ),
-    )

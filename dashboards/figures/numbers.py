@@ -69,8 +69,8 @@ def _part(parts: Sequence[str], trace: Mapping[str, Any]) -> str:
 
 
 def _told(value: Any) -> Any:
-    """Return a label as it reads: figures have it as Plotly wants it."""
-    return unescape(value) if isinstance(value, str) else value
+    """Return a label as it reads, in one line: figures have it as Plotly wants it."""
+    return unescape(value.replace("<br>", ", ")) if isinstance(value, str) else value
 
 
 def tabled(table: Table) -> dict[str, Any]:

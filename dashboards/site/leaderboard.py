@@ -285,10 +285,23 @@ def _harnesses(history: History) -> Drawing:
 
 def _refinement(history: History, summary: RunSummary) -> Drawing:
     rows = [
-        [gain.agent, gain.arm, gain.round, gain.trials, *_numbers(gain.gain)]
+        [
+            *(gain.agent, gain.arm, gain.round, gain.trials),
+            *(gain.mean_before, gain.mean_after, *_numbers(gain.gain)),
+            *_numbers(
+                gain.over_none.difference if gain.over_none else Estimate(mean=None, ci95=None)
+            ),
+            gain.cost_per_point_usd,
+        ]
         for gain in summary.refinement
     ]
-    columns = ("agent", "arm", "round", "trials", "gain", "from", "to")
+    columns = (
+        *("agent", "arm", "round", "trials", "first", "then", "gain", "from", "to"),
+        *("over none", "from", "to", "dollars per point"),
+    )
     figure = as_json(refinement(summary.refinement, history.styles))
-    note = "Root score, over the trials that were tried again with feedback."
-    return Drawing("What feedback gains, by arm and round", figure, Table(columns, rows), note)
+    note = (
+        "Root score, over the trials that were tried again; it is in no other figure of this page. "
+        "Paired by trial."
+    )
+    return Drawing("What feedback gains, by arm", figure, Table(columns, rows), note)

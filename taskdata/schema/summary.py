@@ -1,6 +1,7 @@
 """The numbers of a run: what `results --json` prints and the dashboard draws."""
 
 from datetime import datetime
+from typing import Literal
 
 from pydantic import Field
 
@@ -304,23 +305,98 @@ class AgentSummary(Value):
     detail: AgentDetail | None = None
 
 
-class RefinementGain(Value):
-    """Change from round `round - 1` to `round` of an arm, over its trials that were refined.
+class GainOverNone(Value):
+    """An arm against the plain second attempt, over trials that both have tried again."""
 
-    Before the first round of an arm stand the first attempts, which all arms share.
+    difference: Estimate
+    """Mean of the paired differences in root score: the least that the feedback gained."""
+    p_value: float | None
+    """Two-sided sign-flip permutation test, by task; None below two tasks."""
+    p_holm: float | None
+    """Corrected for all comparisons with `none` in the run (Holm 1979)."""
+
+
+class Regression(Value):
+    """A leaf that scores less after a round than in the first attempt."""
+
+    task_id: str
+    leaf_id: str
+    trial_id: str
+    """The attempt in which it scores less."""
+    first_trial_id: str
+    before: float
+    after: float
+
+
+class Regressions(Value):
+    """The leaves that got worse, of those that have a score in both attempts."""
+
+    worse: int
+    leaves: int
+    share: Estimate
+    """`worse` of `leaves` (0-1)."""
+    top: tuple[Regression, ...] = ()
+    """The largest losses, the largest first."""
+
+
+class WholeBank(Value):
+    """All first attempts of an agent with a score; who was not tried again keeps that score.
+
+    It stands beside the first-attempt score and never in its place.
+    """
+
+    trials: int
+    refined: int
+    """Of these, trials that the arm has another score for."""
+    first: float | None
+    """Mean root score of the first attempts, as everywhere; None without any score."""
+    after: Estimate
+    success_first: Estimate
+    """Share (0-1) of decided trials that succeeded at once."""
+    success_after: Estimate
+    gain: Estimate
+    """Mean of the paired differences; 0 for each trial that was not tried again."""
+
+
+class RefinementGain(Value):
+    """What an arm has changed by the end of a round, over the trials that it tried again.
+
+    These are the same trials in every round: where an arm ended before the round, because an
+    attempt passed or the rule of stopping said so, its last attempt counts. An attempt that was
+    lost, or is still due, leaves its trial out of the round.
     """
 
     agent: str
     arm: str
     round: int
     trials: int
+    """Trials that the arm has tried again at least once."""
+    attempts: int
+    """Of these, attempts planned in this round."""
     errors: int
+    """Of these, attempts lost to infrastructure errors."""
     mean_before: float | None
-    """Of the upper bounds, so that a verdict that was missing before is no gain."""
+    """Of first attempts: of the upper bounds, so that a verdict that was missing is no gain."""
     mean_after: float | None
     """Of the lower bounds."""
+    relative: float | None
+    """`mean_after` over `mean_before`, minus 1 (GTA-2, table 15); None where that was 0."""
+    success_before: Estimate
+    """Share (0-1) of decided trials."""
+    success_after: Estimate
     gain: Estimate
-    """Mean of the paired differences: the least that was gained."""
+    """Mean of the paired differences from the first attempts: the least that was gained."""
+    over_none: GainOverNone | None
+    """None: of the arm `none` itself, and where the run has no such arm."""
+    cost_usd: float | None
+    """Of the finished attempts of this round and of models that wrote their feedback; None: a
+    price is unknown, or nothing has finished."""
+    cost_per_point_usd: float | None
+    """What the arm cost up to this round, for each point of root score that it gained."""
+    no_cost_per_point: Literal["no gain", "price unknown"] | None
+    """Why there is none."""
+    regressions: Regressions
+    whole_bank: WholeBank
 
 
 class AgentComparison(Value):
@@ -343,6 +419,7 @@ class RunSummary(Value):
     run: RunHeader
     agents: tuple[AgentSummary, ...]
     refinement: tuple[RefinementGain, ...]
+    """One for each agent, arm and round; no first-attempt number includes any of it."""
     judge_notice: str | None = None
     """What the judge of the run has not shown yet: it has no card, or falls short of minima."""
     unevaluated: int = 0

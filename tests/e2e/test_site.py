@@ -26,9 +26,12 @@ from taskdata.schema.night import (
 from taskdata.schema.summary import (
     AgentSummary,
     Estimate,
+    GainOverNone,
     RefinementGain,
+    Regressions,
     RunHeader,
     RunSummary,
+    WholeBank,
 )
 
 pytestmark = pytest.mark.browser
@@ -191,10 +194,28 @@ def summary_of(night: Night) -> RunSummary:
         round=1,
         arm=ATTACK,
         trials=2,
+        attempts=2,
         errors=0,
         mean_before=5,
         mean_after=6,
+        relative=0.2,
+        success_before=share,
+        success_after=share,
         gain=share,
+        over_none=GainOverNone(difference=share, p_value=0.5, p_holm=0.5),
+        cost_usd=1,
+        cost_per_point_usd=1,
+        no_cost_per_point=None,
+        regressions=Regressions(worse=0, leaves=2, share=share),
+        whole_bank=WholeBank(
+            trials=2,
+            refined=2,
+            first=5,
+            after=share,
+            success_first=share,
+            success_after=share,
+            gain=share,
+        ),
     )
     header = RunHeader(
         id=night.run_id,

@@ -321,7 +321,7 @@ def test_the_gains_of_arms_are_not_mixed(tasks: list[Task], make_result: MakeRes
         ("none", 1, 2.0, 2.0),
         ("none", 2, 2.0, 3.0),
         ("checkpoint", 1, 2.0, 6.0),
-        ("checkpoint", 2, 6.0, 9.0),
+        ("checkpoint", 2, 2.0, 9.0),
     ]
     assert summary.agents[0].root_score.mean == 2.0
 

@@ -32,7 +32,7 @@
 
   function inWords([name, value]) {
     if (name === "cluster") return groups.causes?.[value] || "a cause that this page does not have";
-    if (name === "round") return "first attempts";
+    if (name === "round") return value === "0" ? "first attempts" : `round ${value}`;
     if (name === "competing") return "controls left out";
     if (value === "*") return "failed";
     return `${NAMES[name] || name} ${value.replaceAll("_", " ")}`;

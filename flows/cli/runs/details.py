@@ -26,10 +26,25 @@ def write_detail(summary: "RunSummary") -> None:
     encoders = {a.end_to_end.encoder for a in agents if a.end_to_end and a.end_to_end.encoder}
     if encoders:
         console.paragraph(f"Similarities of texts are those of {', '.join(sorted(encoders))}.")
+    _write_gains(summary)
     console.paragraph(
         "Intervals are of 95 % and respect clustering by task; n is trials, leaves or calls. "
         "docs/metrics.md has the formulas."
     )
+
+
+def _write_gains(summary: "RunSummary") -> None:
+    from flows.summaries import gain_details, whole_bank_rows, worse_leaves
+
+    if not summary.refinement:
+        return
+    console.table(gain_details(summary), title="Refinement: tests, cost and leaves that got worse")
+    console.table(
+        whole_bank_rows(summary),
+        title="Refinement over the whole bank: who was not tried again keeps the first score",
+    )
+    if worse := worse_leaves(summary):
+        console.table(worse, title="Leaves that lost most from the first attempt")
 
 
 def _cell(cell: "Cell") -> str:

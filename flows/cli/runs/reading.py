@@ -141,7 +141,16 @@ def write_details(summary: "RunSummary") -> None:
     if predicted := step_accuracies(summary):
         console.table(predicted, title="Step by step")
     if gains := gain_rows(summary):
-        console.table(gains, title="Refinement: mean root score before and after")
+        console.table(
+            gains,
+            title="Refinement: the trials that were tried again, by arm",
+            optional=("success", "before", "after"),
+        )
+        console.paragraph(
+            "n are the trials of an arm with a score at the end of the round; they do not include "
+            "those that passed at once. Gains are over the first attempts and over the arm none, "
+            "trial by trial, with 95 % intervals. First-attempt scores above have none of it."
+        )
     causes = [
         {"agent": agent.agent, "trials": str(count), "infrastructure error": cause}
         for agent in summary.agents

@@ -10,6 +10,7 @@ from dashboards.figures.failures import failures
 from dashboards.figures.grouped_estimates import grouped_estimates
 from dashboards.figures.headline import headline
 from dashboards.figures.histogram import MOST_BARS, histogram
+from dashboards.figures.numbers import numbers
 from dashboards.figures.refinement import refinement
 from dashboards.figures.steps import steps_against_success
 from dashboards.figures.success_curve import success_curve
@@ -17,23 +18,50 @@ from dashboards.figures.task_scores import MOST_TASKS, TaskScore, task_scores
 from dashboards.figures.timings import timings
 from dashboards.theme import agent_styles
 from taskdata.schema.run import StageReport
-from taskdata.schema.summary import Estimate, RefinementGain
+from taskdata.schema.summary import Estimate, GainOverNone, RefinementGain, Regressions, WholeBank
 
 AGENT = "react:openai/gpt-5.2"
 STYLES = agent_styles(["nop", AGENT], {"nop"})
 HOSTILE = "react:openai/<b>%{x}</b>"
 
 
-def gain(mean: float | None, ci95: tuple[float, float] | None = None, agent: str = AGENT):
+def gain(
+    mean: float | None,
+    ci95: tuple[float, float] | None = None,
+    agent: str = AGENT,
+    arm: str = "coarse",
+    over_none: float | None = None,
+    round_: int = 1,
+) -> RefinementGain:
+    nothing = Estimate(mean=None, ci95=None)
+    known = Estimate(mean=over_none, ci95=None if over_none is None else (over_none - 1, 4.0), n=3)
     return RefinementGain(
         agent=agent,
-        round=1,
-        arm="coarse",
+        round=round_,
+        arm=arm,
         trials=3,
+        attempts=3,
         errors=0,
         mean_before=2,
         mean_after=3,
+        relative=0.5,
+        success_before=nothing,
+        success_after=nothing,
         gain=Estimate(mean=mean, ci95=ci95, n=3),
+        over_none=GainOverNone(difference=known, p_value=None, p_holm=None),
+        cost_usd=None,
+        cost_per_point_usd=None,
+        no_cost_per_point="price unknown",
+        regressions=Regressions(worse=0, leaves=0, share=nothing),
+        whole_bank=WholeBank(
+            trials=3,
+            refined=3,
+            first=2,
+            after=nothing,
+            success_first=nothing,
+            success_after=nothing,
+            gain=nothing,
+        ),
     )
 
 
@@ -128,6 +156,38 @@ def test_a_gain_is_drawn_against_no_change():
     low, high = figure.layout.xaxis.range
     assert low == -high
     assert high > 2.5
+
+
+def test_gains_over_none_have_a_panel_of_their_own_on_the_same_axis():
+    arms = [gain(0.5, (-1, 2), arm="none"), gain(1.5, (0.5, 2.5), arm="self_taxonomy", over_none=1)]
+    figure = refinement(arms, STYLES)
+    assert [(p.xaxis, p.x[0], p.y[0]) for p in figure.data] == [
+        ("x", 0.5, "none"),
+        ("x", 1.5, "self taxonomy"),
+        ("x2", 1.0, "self taxonomy"),
+    ]
+    assert figure.layout.xaxis.range == figure.layout.xaxis2.range
+    assert figure.layout.xaxis.range[1] > 4
+    table = numbers(figure.to_plotly_json())
+    assert [row[0] for row in table.rows] == [
+        *2 * ["Over the first attempts"],
+        "Over the arm none",
+    ]
+
+
+def test_gains_name_agents_and_rounds_only_where_there_are_several():
+    figure = refinement([gain(1.0), gain(1.0, agent="nop", round_=2)], STYLES)
+    assert [point.y[0] for point in figure.data] == [
+        f"{AGENT}<br>coarse, round 1",
+        "nop<br>coarse, round 2",
+    ]
+    assert numbers(figure.to_plotly_json()).rows[1][:2] == ["nop", "nop, coarse, round 2"]
+
+
+def test_agents_of_similar_names_have_lines_of_their_own():
+    agents = [f"function_calling:compatible/{size}-of-the-same-model" for size in ("8b", "70b")]
+    figure = refinement([gain(1.0, agent=a) for a in agents], agent_styles(agents, ()))
+    assert len({point.y[0] for point in figure.data}) == 2
 
 
 def test_effort_is_per_trial_that_the_agent_ended_itself(agent_numbers):

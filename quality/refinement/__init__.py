@@ -1,0 +1,1 @@
+"""What refinement changed, from the stored results of a run's trials."""
