@@ -77,6 +77,7 @@ def _context(
         "changes": sorted(notes.changes, key=lambda change: _KINDS.index(change.kind)),
         "outlines": {task.hash: task for task in store.outlines(notes.release_hash)},
         "proven": sum(entry.proof == "proven" for entry in notes.lineage),
+        "overridden": sum(bool(entry.overrides) for entry in notes.lineage),
         "histograms": _HISTOGRAMS,
         "most_bars": MOST_BARS,
         "fates": Counter(_fate(candidate) for candidate in candidates).most_common(),

@@ -27,6 +27,7 @@ from pydantic_settings import (
 from environments.models.keys import pair_endpoints, pair_keys
 from flows.notices.settings import Notifications
 from flows.serving.schedule import TimeZone
+from quality.limits import GateLimits
 from taskdata.banks.loader import describe
 from taskdata.errors import Misuse
 from taskdata.private_files import tighten
@@ -137,6 +138,8 @@ class Settings(BaseSettings):
     """The `[safety]` table: what becomes of personal data and of harm in seeds and drafts."""
     night: NightRules = NightRules()
     """The `[night]` table."""
+    gates: GateLimits = GateLimits()
+    """The `[gates]` table: the limits of every gate."""
     judge: dict[str, Any] = Field(default_factory=dict)
     """The `[judge]` table: what the judge of a run takes and how much it is shown."""
     run: dict[str, Any] = Field(default_factory=dict)

@@ -12,6 +12,7 @@ from typing import Any
 from flows import publishing
 from quality.data_docs import data_docs
 from quality.gates import Suite, hold, require, still_holds
+from quality.limits import GateLimits
 from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
 from quality.suites.tasks import rules_for, task_rows, tasks_suite
 from quality.suites.trial_scores import trial_rows, trial_scores_suite
@@ -24,10 +25,13 @@ Row = Mapping[str, Any]
 Rows = Sequence[Row]
 
 
-def hold_gate(store: Store, run_id: str, gate: str) -> StageReport:
+def hold_gate(
+    store: Store, run_id: str, gate: str, limits: GateLimits = GateLimits()
+) -> StageReport:
     """Hold every suite of the gate and store what each found.
 
-    The gate of the tasks is held once: neither they nor what a run asks of them ever changes.
+    The gate of the tasks is held once: neither they nor what a run asks of them ever changes. A
+    task may break the rules that were overridden for it on its way into the release.
 
     Raises:
         Misuse: if there is no such gate.
@@ -40,8 +44,9 @@ def hold_gate(store: Store, run_id: str, gate: str) -> StageReport:
         return StageReport(stage=f"gate {gate}", run_id=run_id, due=0, done=0, note=note)
     started = time.monotonic()
     results = []
-    for suite, rows in GATES[gate](store, run_id):
-        result, validation = hold(suite, rows, run_id)
+    overridden = _overridden(store, run_id) if gate == TASKS else {}
+    for suite, rows in GATES[gate](store, run_id, limits):
+        result, validation = hold(suite, rows, run_id, overridden)
         result = keep(store, result, validation)
         store.record_gate(result)
         results.append(result)
@@ -81,7 +86,16 @@ def keep(store: Store, result: GateResult, validation: dict[str, Any]) -> GateRe
     return found
 
 
-def _tasks(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:
+def _overridden(store: Store, run_id: str) -> dict[str, frozenset[str]]:
+    notes = store.find_release(store.run(run_id).release_hash)
+    return {
+        entry.task_id: frozenset(str(one.rule) for one in entry.overrides)
+        for entry in (() if notes is None else notes.lineage)
+        if entry.overrides
+    }
+
+
+def _tasks(store: Store, run_id: str, limits: GateLimits) -> list[tuple[Suite, Rows]]:
     from environments.tool_runtime.catalogue import catalogue
     from stages.score.library import check_library
 
@@ -89,11 +103,14 @@ def _tasks(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:
     config, withdrawn = run.config, store.withdrawn_of_release(run.release_hash)
     tasks = [task for h, task in store.tasks_of_run(run_id).items() if h not in withdrawn]
     return [
-        (tasks_suite(rules_for(config)), task_rows(tasks, list(catalogue()), list(check_library())))
+        (
+            tasks_suite(rules_for(config, limits.tasks)),
+            task_rows(tasks, list(catalogue()), list(check_library())),
+        )
     ]
 
 
-def _scores(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:
+def _scores(store: Store, run_id: str, _limits: GateLimits) -> list[tuple[Suite, Rows]]:
     tasks = store.tasks_of_run(run_id)
     leaves, trials = list[Row](), list[Row]()
     # Rows are a small part of what the results of a large run take together.
@@ -103,7 +120,7 @@ def _scores(store: Store, run_id: str) -> list[tuple[Suite, Rows]]:
     return [(leaf_scores_suite(), leaves), (trial_scores_suite(), trials)]
 
 
-GATES: dict[str, Callable[[Store, str], list[tuple[Suite, Rows]]]] = {
+GATES: dict[str, Callable[[Store, str, GateLimits], list[tuple[Suite, Rows]]]] = {
     TASKS: _tasks,
     "scores": _scores,
 }

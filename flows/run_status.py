@@ -1,9 +1,18 @@
-"""The status of a run as it is shown, which depends on whether a process is working on it."""
+"""The status of a run or refresh as it is shown: it depends on whether a process works on it."""
 
 from flows.config import Settings
 from flows.locks import is_worked_on
+from taskdata.schema.construct import Refresh, RefreshStatus
 from taskdata.schema.run import Run
 from taskdata.store import Store
+
+
+def refresh_status_of(settings: Settings, store: Store, refresh: Refresh) -> str:
+    """Return the refresh's status; one without a process that works on it was interrupted."""
+    if refresh.status is RefreshStatus.RUNNING and not is_worked_on(settings, refresh.id):
+        found = store.refresh(refresh.id).status
+        return "interrupted" if found is RefreshStatus.RUNNING else found.value
+    return refresh.status.value
 
 
 def status_of(settings: Settings, store: Store, run: Run) -> str:

@@ -201,7 +201,11 @@ class _Shared:
 )
 def gate_flow(run_id: str, gate: str) -> None:
     """Hold one gate of the run, `tasks` or `scores`; fails naming the rows that broke it."""
-    _staged(run_id, f"gate {gate}", lambda _settings, store: hold_gate(store, run_id, gate))
+    _staged(
+        run_id,
+        f"gate {gate}",
+        lambda settings, store: hold_gate(store, run_id, gate, settings.gates),
+    )
 
 
 @flow(name="prepare", flow_run_name="prepare-{run_id}", on_completion=[wake_parent])

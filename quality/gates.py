@@ -10,7 +10,7 @@ judged over the rows that are left, and last the limits on the distribution of w
 nothing is measured on rows that do not go on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from quality.suites.expectations import empty, level_of, some_rows
 from quality.validation import NAN_COLUMN, Frame, Row, validate
 from taskdata.errors import GateFailed
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
+from taskdata.schema.quarantine import Finding
 from taskdata.version import code_version
 
 if TYPE_CHECKING:
@@ -59,11 +60,22 @@ class Suite:
     distribution: Distribution | None = None
 
 
-def hold(suite: Suite, rows: Sequence[Row], run_id: str) -> tuple[GateResult, dict[str, Any]]:
+def hold(
+    suite: Suite,
+    rows: Sequence[Row],
+    run_id: str,
+    overridden: Mapping[str, Collection[str]] | None = None,
+) -> tuple[GateResult, dict[str, Any]]:
     """Return what the suite says of `rows`, and Great Expectations' validation results as one JSON.
 
     A missing measurement is None. NaN fails the gate. A gate that leaves no row fails too, and
     so does an expectation at level `quarantine` that cannot say which rows break it.
+
+    Args:
+        suite: The expectations.
+        rows: One mapping per row, with the columns of the suite.
+        run_id: The run, refresh or import that the rows are of.
+        overridden: By id, the rules at level `quarantine` that a person lets that row break.
 
     Raises:
         KeyError: if a row lacks a column of the suite, for then no expectation speaks of it.
@@ -73,6 +85,8 @@ def hold(suite: Suite, rows: Sequence[Row], run_id: str) -> tuple[GateResult, di
     sorting = [e for e in expectations if level_of(e.meta) is GateLevel.QUARANTINE]
     stopping = [e for e in expectations if level_of(e.meta) is GateLevel.STOP]
     passes = [validate(_frame(suite, rows), sorting)] if sorting and rows else []
+    for done in passes:
+        _let_through(done["results"], overridden or {})
     gone = {i for done in passes for r in done["results"] if _leaves_rows(r) for i in _ids(r)}
     ids = [str(row[suite.id_column]) for row in rows]
     kept = [row for row, row_id in zip(rows, ids, strict=True) if row_id not in gone]
@@ -126,9 +140,10 @@ def require(result: GateResult) -> None:
     )
 
 
-def quarantine_reasons(validation: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return why each row in quarantine is there, by id; `validation` as `hold` returns it."""
-    reasons: dict[str, list[str]] = {}
+def quarantine_findings(validation: Mapping[str, Any]) -> dict[str, tuple[Finding, ...]]:
+    """Return which rules each row in quarantine breaks, by id; `validation` is that of `hold`."""
+    findings: dict[str, list[Finding]] = {}
+    gate = f"gate {validation['suite_name']}"
     for result in validation["results"]:
         if not _leaves_rows(result):
             continue
@@ -136,9 +151,40 @@ def quarantine_reasons(validation: Mapping[str, Any]) -> dict[str, tuple[str, ..
         for entry in result["result"]["unexpected_index_list"]:
             id_column = result["result"]["unexpected_index_column_names"][0]
             value = entry.get(config["kwargs"].get("column"))
-            found = "" if value is None else f" (found: {_shortened(str(value))})"
-            reasons.setdefault(entry[id_column], []).append(_says(config) + found)
-    return {row_id: tuple(dict.fromkeys(said)) for row_id, said in reasons.items()}
+            found = None if value is None else _shortened(str(value))
+            finding = Finding(gate=gate, rule=_rule(config), reason=_says(config), value=found)
+            findings.setdefault(entry[id_column], []).append(finding)
+    return {row_id: tuple(dict.fromkeys(found)) for row_id, found in findings.items()}
+
+
+def quarantine_reasons(validation: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return why each row in quarantine is there, by id; `validation` as `hold` returns it."""
+    return {
+        row_id: tuple(dict.fromkeys(finding.sentence for finding in found))
+        for row_id, found in quarantine_findings(validation).items()
+    }
+
+
+def _let_through(
+    results: Sequence[dict[str, Any]], overridden: Mapping[str, Collection[str]]
+) -> None:
+    """Take the rows that may break a rule out of the results of this rule."""
+    for result in results:
+        config, found = result["expectation_config"], result["result"]
+        allowed = {row_id for row_id in _ids(result) if _rule(config) in overridden.get(row_id, ())}
+        if not allowed:
+            continue
+        id_column = found["unexpected_index_column_names"][0]
+        left = [e for e in found["unexpected_index_list"] if e[id_column] not in allowed]
+        found["unexpected_index_list"], found["unexpected_count"] = left, len(left)
+        config["description"] = f"{_says(config)} (overridden for {', '.join(sorted(allowed))})"
+        result["success"] = not left
+
+
+def _rule(config: Mapping[str, Any]) -> str:
+    """Return the name of an expectation's rule: that of the columns that it looks at."""
+    asked = config["kwargs"]
+    return str(asked.get("column") or "+".join(asked.get("column_list") or (config["type"],)))
 
 
 def _frame(suite: Suite, rows: Sequence[Row]) -> Frame:

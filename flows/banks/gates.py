@@ -5,20 +5,20 @@ level `stop` fails the stage.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
 from environments.tool_runtime.catalogue import catalogue
 from flows.gates import Rows, keep
-from quality.gates import Suite, hold, quarantine_reasons, require
+from quality.gates import Suite, hold, quarantine_findings, require
+from quality.limits import GateLimits
 from quality.safety.personal import masked
-from quality.suites.bank import BankFacts, BankRules, bank_rows, bank_suite
+from quality.suites.bank import BankFacts, bank_rows, bank_suite
 from quality.suites.candidates import candidate_rows, candidates_suite
 from quality.suites.checkpoint_trees import checkpoint_trees_suite, tree_rows
 from quality.suites.files import HEAD_BYTES, file_rows, files_suite
-from quality.suites.seeds import SeedRules, seed_rows, seeds_suite
-from quality.suites.tasks import TaskRules
+from quality.suites.seeds import seed_rows, seeds_suite
 from stages.construct.assembling import assembled
 from stages.construct.proof.verdict import TaskProof
 from stages.release.release import Composition
@@ -26,10 +26,11 @@ from stages.score.library import check_library
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction
 from taskdata.schema.gate import GateResult
+from taskdata.schema.quarantine import Finding
 from taskdata.schema.release import Lineage, ReferenceKind
 from taskdata.schema.run import StageReport
 from taskdata.schema.safety import SafetyRules
-from taskdata.schema.seed import EXCERPT_CHARACTERS, QuarantinedRow
+from taskdata.schema.seed import EXCERPT_CHARACTERS, QuarantinedRow, StoredSeed
 from taskdata.schema.task import Task
 from taskdata.store import Store
 
@@ -37,8 +38,21 @@ GATES = ("seeds", "candidates")
 """The gates that a refresh holds as stages; the third, over the bank, is part of the release."""
 
 
-def hold_refresh_gate(store: Store, refresh_id: str, gate: str) -> StageReport:
+def hold_refresh_gate(
+    store: Store,
+    refresh_id: str,
+    gate: str,
+    limits: GateLimits = GateLimits(),
+    only: Collection[str] | None = None,
+) -> StageReport:
     """Hold a gate of a refresh: rows that break it are quarantined with their reasons.
+
+    Args:
+        store: Where the refresh is.
+        refresh_id: The refresh.
+        gate: `seeds` or `candidates`.
+        limits: What the gates ask.
+        only: Ids of the candidates that are meant; None: all that have come to the gate.
 
     Raises:
         Misuse: if there is no such gate.
@@ -48,12 +62,13 @@ def hold_refresh_gate(store: Store, refresh_id: str, gate: str) -> StageReport:
         raise Misuse(f"gate {gate!r} is unknown; there are {', '.join(GATES)}")
     started = time.monotonic()
     open_ones = store.candidates(refresh_id, status=CandidateStatus.OPEN)
+    open_ones = [c for c in open_ones if only is None or c.id in only]
     if gate == "seeds":
         concerned = [c for c in open_ones if c.stage is Construction.GENERATE and c.seed_id]
-        left = _hold_seeds(store, refresh_id, concerned)
+        left = _hold_seeds(store, refresh_id, concerned, limits)
     else:
         concerned = [c for c in open_ones if c.stage is Construction.PROVE]
-        left = _hold_candidates(store, refresh_id, concerned)
+        left = _hold_candidates(store, refresh_id, concerned, limits)
     return StageReport(
         stage=f"gate {gate}",
         run_id=refresh_id,
@@ -64,7 +79,9 @@ def hold_refresh_gate(store: Store, refresh_id: str, gate: str) -> StageReport:
     )
 
 
-def _hold_seeds(store: Store, refresh_id: str, concerned: Sequence[Candidate]) -> int:
+def _hold_seeds(
+    store: Store, refresh_id: str, concerned: Sequence[Candidate], limits: GateLimits
+) -> int:
     by_seed: dict[str, list[Candidate]] = {}
     for candidate in concerned:
         by_seed.setdefault(str(candidate.seed_id), []).append(candidate)
@@ -73,48 +90,57 @@ def _hold_seeds(store: Store, refresh_id: str, concerned: Sequence[Candidate]) -
     safety = store.refresh(refresh_id).config.safety
     seeds = {seed_id: store.seed(seed_id) for seed_id in by_seed}
     rows = seed_rows([seed.query for seed in seeds.values()], datetime.now(UTC).date())
-    result, reasons = _held(store, refresh_id, seeds_suite(SeedRules(safety=safety)), rows)
-    for seed_id, said in reasons.items():
-        seed = seeds[seed_id]
-        store.quarantine(
-            [
-                QuarantinedRow(
-                    stage="gate seeds",
-                    origin=seed.origin,
-                    row=seed.row,
-                    item=seed_id,
-                    field="text",
-                    reason="; ".join(said),
-                    excerpt=masked(seed.query.text)[:EXCERPT_CHARACTERS],
-                    at=datetime.now(UTC),
-                )
-            ]
-        )
+    overridden = store.overridden_rules(list(seeds))
+    suite = seeds_suite(limits.seeds, safety)
+    result, found = _held(store, refresh_id, suite, rows, overridden)
+    for seed_id, findings in found.items():
+        store.quarantine([_entry(seeds[seed_id], finding) for finding in findings])
         for candidate in by_seed[seed_id]:
-            _leave(store, candidate, said)
+            # The seed is in quarantine, and the candidate because of it.
+            _leave(store, candidate, findings, recorded=())
     require(result)
-    return len(concerned) - sum(len(by_seed[seed_id]) for seed_id in reasons)
+    return len(concerned) - sum(len(by_seed[seed_id]) for seed_id in found)
 
 
-def _hold_candidates(store: Store, refresh_id: str, concerned: Sequence[Candidate]) -> int:
+def _entry(seed: StoredSeed, finding: Finding) -> QuarantinedRow:
+    return QuarantinedRow(
+        stage=finding.gate,
+        origin=seed.origin,
+        row=seed.row,
+        item=seed.id,
+        field="text",
+        rule=finding.rule,
+        value=finding.value,
+        reason=finding.reason,
+        excerpt=masked(seed.query.text)[:EXCERPT_CHARACTERS],
+        at=datetime.now(UTC),
+    )
+
+
+def _hold_candidates(
+    store: Store, refresh_id: str, concerned: Sequence[Candidate], limits: GateLimits
+) -> int:
     left: dict[str, tuple[Candidate, Task]] = {}
     for candidate in concerned:
         try:
             left[candidate.task_id] = (candidate, assembled(store, candidate))
         except BadTaskData as exc:
-            _leave(store, candidate, (str(exc),))
+            finding = Finding(gate="gate candidates", rule="is_a_task", reason=str(exc))
+            _leave(store, candidate, (finding,))
     tools, checks = list(catalogue()), list(check_library())
+    by_id = store.overridden_rules([candidate.id for candidate in concerned])
+    overridden = {c.task_id: by_id[c.id] for c in concerned if c.id in by_id}
     results = []
     safety = store.refresh(refresh_id).config.safety
     for make in (partial(_candidates, safety), _trees, _files):
         tasks = [task for _candidate, task in left.values()]
         if not tasks:
             break
-        suite, rows = make(store, tasks, tools, checks)
-        result, reasons = _held(store, refresh_id, suite, rows)
+        suite, rows = make(store, tasks, tools, checks, limits)
+        result, found = _held(store, refresh_id, suite, rows, overridden)
         results.append(result)
-        for task_id, said in reasons.items():
-            _leave(store, left.pop(task_id)[0], said)
+        for task_id, findings in found.items():
+            _leave(store, left.pop(task_id)[0], findings)
     for result in results:
         require(result)
     return len(left)
@@ -126,20 +152,30 @@ def _candidates(
     tasks: Sequence[Task],
     tools: Sequence[str],
     checks: Sequence[str],
+    limits: GateLimits,
 ) -> tuple[Suite, Rows]:
-    return candidates_suite(TaskRules(), safety), candidate_rows(tasks, tools, checks)
+    return candidates_suite(limits.task_rules, safety), candidate_rows(tasks, tools, checks)
 
 
 def _trees(
-    _store: Store, tasks: Sequence[Task], tools: Sequence[str], _checks: Sequence[str]
+    _store: Store,
+    tasks: Sequence[Task],
+    tools: Sequence[str],
+    _checks: Sequence[str],
+    limits: GateLimits,
 ) -> tuple[Suite, Rows]:
-    return checkpoint_trees_suite(), tree_rows(tasks, tools)
+    rules = limits.tree_rules
+    return checkpoint_trees_suite(rules), tree_rows(tasks, tools, rules)
 
 
 def _files(
-    store: Store, tasks: Sequence[Task], _tools: Sequence[str], _checks: Sequence[str]
+    store: Store,
+    tasks: Sequence[Task],
+    _tools: Sequence[str],
+    _checks: Sequence[str],
+    limits: GateLimits,
 ) -> tuple[Suite, Rows]:
-    return files_suite(), file_rows(tasks, _heads(store, tasks))
+    return files_suite(limits.files), file_rows(tasks, _heads(store, tasks))
 
 
 def _heads(store: Store, tasks: Sequence[Task]) -> dict[str, bytes]:
@@ -152,7 +188,10 @@ def _heads(store: Store, tasks: Sequence[Task]) -> dict[str, bytes]:
 
 
 def hold_bank_gate(
-    store: Store, composition: Composition, proofs: Mapping[str, TaskProof]
+    store: Store,
+    composition: Composition,
+    proofs: Mapping[str, TaskProof],
+    limits: GateLimits = GateLimits(),
 ) -> GateResult:
     """Hold the gate over what is to be released.
 
@@ -172,8 +211,7 @@ def hold_bank_gate(
             if entry.reference is ReferenceKind.SELF_CONSISTENT
         },
     )
-    rules = BankRules(max_self_consistent_share=composition.max_self_consistent_share)
-    result, _reasons = _held(store, subject, bank_suite(rules), bank_rows(by_hash, facts))
+    result, _found = _held(store, subject, bank_suite(limits.bank), bank_rows(by_hash, facts))
     require(result)
     return result
 
@@ -183,13 +221,27 @@ def _paired(composition: Composition) -> Iterator[tuple[Lineage, Task]]:
 
 
 def _held(
-    store: Store, subject: str, suite: Suite, rows: Rows
-) -> tuple[GateResult, dict[str, tuple[str, ...]]]:
-    result, validation = hold(suite, rows, subject)
+    store: Store,
+    subject: str,
+    suite: Suite,
+    rows: Rows,
+    overridden: Mapping[str, Collection[str]] | None = None,
+) -> tuple[GateResult, dict[str, tuple[Finding, ...]]]:
+    result, validation = hold(suite, rows, subject, overridden)
     result = keep(store, result, validation)
     store.record_bank_gate(result)
-    return result, quarantine_reasons(validation)
+    return result, quarantine_findings(validation)
 
 
-def _leave(store: Store, candidate: Candidate, reasons: Sequence[str]) -> None:
-    store.set_candidate(candidate.id, status=CandidateStatus.QUARANTINED, reason="; ".join(reasons))
+def _leave(
+    store: Store,
+    candidate: Candidate,
+    findings: Sequence[Finding],
+    recorded: Sequence[Finding] | None = None,
+) -> None:
+    store.set_candidate(
+        candidate.id,
+        status=CandidateStatus.QUARANTINED,
+        reason="; ".join(dict.fromkeys(finding.sentence for finding in findings)),
+        findings=findings if recorded is None else recorded,
+    )

@@ -31,7 +31,7 @@ def release_composition(
     composition = without_withdrawn(store, composition)
     proofs = prove_bank(store, composition.tasks, composition.files, sandbox, home=settings.home)
     _require_played(composition, proofs)
-    hold_bank_gate(store, composition, proofs)
+    hold_bank_gate(store, composition, proofs, settings.gates)
     notes = release(store, composition, {h: _proof(proof) for h, proof in proofs.items()})
     publish_bank(settings, store, notes)
     if composition.refresh_id is not None:

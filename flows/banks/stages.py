@@ -80,7 +80,10 @@ def _asking(refresh_id: str, do: Asking) -> None:
 )
 def gate_bank_flow(refresh_id: str, gate: str = "candidates") -> None:
     """Hold a gate of the refresh, `seeds` or `candidates`; rows that break it are quarantined."""
-    _staged(refresh_id, lambda _settings, store: hold_refresh_gate(store, refresh_id, gate))
+    _staged(
+        refresh_id,
+        lambda settings, store: hold_refresh_gate(store, refresh_id, gate, settings.gates),
+    )
 
 
 @flow(name="generate", flow_run_name="generate-{refresh_id}", on_completion=[wake_parent])

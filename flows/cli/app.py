@@ -20,6 +20,8 @@ from flows.cli.bank import (
     releases,
     reviews,
     seeds,
+    stopped_candidates,
+    stopped_seeds,
     withdrawing,
 )
 from flows.cli.runs import (
@@ -74,6 +76,10 @@ banks.app.command("release")(releases.release)
 banks.app.command("withdraw")(withdrawing.withdraw)
 app.add_typer(banks.app, name="bank", help="Look at, exchange and release task banks.")
 seeds.app.command("discover")(discovering.discover)
+for command in ("show", "edit", "override", "regate", "drop"):
+    seeds.app.command(command)(getattr(stopped_seeds, command))
+for command in ("override", "regate", "drop"):
+    reviews.app.command(command)(getattr(stopped_candidates, command))
 app.add_typer(seeds.app, name="seeds", help="Take in seed queries, look at them.")
 app.add_typer(reviews.app, name="review", help="Decide about tasks before they are released.")
 app.add_typer(mcp.app, name="mcp", help="Serve our tools over MCP, install servers for tasks.")

@@ -62,7 +62,6 @@ _REFRESH_FIELDS = (
     "draft_references",
     "reference_model",
     "draft_twice",
-    "max_self_consistent_share",
     "max_asks",
     "max_rewrites",
     "require_coverage",

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from quality.gates import Distribution, Suite
 from quality.suites.expectations import between, empty, unique
 from quality.suites.trial_scores import FULL_SCORE, NOTHING_SCORE
 from quality.validation import Row
+from taskdata.schema.base import Value
+from taskdata.schema.gate import Share
 from taskdata.schema.task import Category, Task
 
 if TYPE_CHECKING:
@@ -25,21 +29,20 @@ _MEASURES = (
 )
 
 
-@dataclass(frozen=True)
-class BankRules:
+class BankRules(Value):
     """What the gate asks of the tasks together."""
 
-    min_category_share: float = 0.05
+    min_category_share: Share = 0.05
     """Least share (0-1) of the tasks in each of the six categories."""
-    max_source_share: float = 0.6
+    max_source_share: Share = 0.6
     """Largest share (0-1) of the tasks that may come from one source."""
-    min_tasks_for_shares: int = 60
+    min_tasks_for_shares: int = Field(default=60, ge=1)
     """Below it, the share of a category or source says nothing."""
-    min_mean_checkable_share: float = 0.5
+    min_mean_checkable_share: Share = 0.5
     """Least mean share (0-1) of a task's weight that code can verify."""
-    max_unproven_share: float = 1.0
+    max_unproven_share: Share = 1.0
     """Largest share (0-1) of tasks whose reference solution was not played."""
-    max_self_consistent_share: float = 1.0
+    max_self_consistent_share: Share = 1.0
     """Largest share (0-1) of tasks whose reference nothing but their own tree confirms."""
 
 

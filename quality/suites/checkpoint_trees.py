@@ -3,14 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from quality.gates import Suite
 from quality.suites.expectations import between, empty, quarantining
-from quality.suites.tasks import tools_named
+from quality.suites.tasks import TreeShape, tools_named
+from taskdata.schema.base import Value
 from taskdata.schema.checkpoint import Checkpoint, Judge
+from taskdata.schema.gate import Bounds, Share
 from taskdata.schema.task import Task, Tier
 
 if TYPE_CHECKING:
@@ -24,18 +25,17 @@ _ACTION = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class TreeRules:
-    """What the gate asks of a checkpoint tree."""
+class TreeLimits(Value):
+    """What the gate asks of a checkpoint tree beside its shape."""
 
-    workflow_leaves: tuple[int, int] = (3, 19)
-    """GTA-2, section 6.2.1: short trees have 3-7 leaves, long ones 13-19."""
-    workflow_depth: tuple[int, int] = (2, 3)
-    atomic_leaves: tuple[int, int] = (1, 19)
-    min_checkable_share: float = 0.3
+    min_checkable_share: Share = 0.3
     """Least share (0-1) of a tree's weight that code can verify."""
-    requirement_length: tuple[int, int] = (10, 1_000)
+    requirement_length: Bounds = (10, 1_000)
     """Characters, white space at the ends not counted."""
+
+
+class TreeRules(TreeShape, TreeLimits):
+    """What the gate asks of a checkpoint tree."""
 
 
 def tree_rows(

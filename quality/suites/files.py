@@ -5,12 +5,14 @@ Nothing here opens a file: the beginnings of those that the artifact store holds
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from quality.gates import Suite
 from quality.suites.expectations import between, empty, one_of, quarantining
+from taskdata.schema.base import Value
 from taskdata.schema.service import FOLDER
 from taskdata.schema.task import InputFile, Task
 
@@ -21,11 +23,10 @@ HEAD_BYTES = 512
 """How much of the beginning of a file `file_rows` wants to see."""
 
 
-@dataclass(frozen=True)
-class FileRules:
+class FileRules(Value):
     """What the gate asks of a file."""
 
-    max_bytes: int = 256 << 20
+    max_bytes: int = Field(default=256 << 20, ge=1)
 
 
 def file_rows(tasks: Sequence[Task], heads: Mapping[str, bytes]) -> list[dict[str, Any]]:

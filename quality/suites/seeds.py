@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from pydantic import Field
 
 from quality.gates import Distribution, Suite
 from quality.injection import injection_signs
@@ -21,7 +22,9 @@ from quality.suites.expectations import (
     unique,
 )
 from quality.validation import Row
-from taskdata.schema.safety import SafetyRules
+from taskdata.schema.base import Value
+from taskdata.schema.gate import Bounds, Share
+from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
 from taskdata.schema.seed import SeedQuery
 
 if TYPE_CHECKING:
@@ -30,20 +33,18 @@ if TYPE_CHECKING:
 _SHOWN = 200
 
 
-@dataclass(frozen=True)
-class SeedRules:
+class SeedRules(Value):
     """What the gate asks of a seed beyond being well formed."""
 
-    text_length: tuple[int, int] = (20, 20_000)
+    text_length: Bounds = (20, 20_000)
     """Characters, white space at the ends not counted."""
     sources: tuple[str, ...] = ()
     """The sources that are known; empty: any slug."""
-    max_attachments: int = 20
-    max_source_share: float = 0.6
+    max_attachments: int = Field(default=20, ge=0)
+    max_source_share: Share = 0.6
     """Largest share (0-1) of the seeds that may come from one source."""
-    min_seeds_for_share: int = 50
+    min_seeds_for_share: int = Field(default=50, ge=1)
     """Below it, the share of a source says nothing."""
-    safety: SafetyRules = field(default_factory=SafetyRules)
 
 
 def seed_rows(seeds: Sequence[SeedQuery], today: date) -> list[dict[str, Any]]:
@@ -51,7 +52,7 @@ def seed_rows(seeds: Sequence[SeedQuery], today: date) -> list[dict[str, Any]]:
     return [_row(seed, today) for seed in seeds]
 
 
-def seeds_suite(rules: SeedRules = SeedRules()) -> Suite:
+def seeds_suite(rules: SeedRules = SeedRules(), safety: SafetyRules = NOTHING_ALLOWED) -> Suite:
     """Return the suite named `seeds` over `seed_rows`.
 
     A seed that breaks a rule goes into quarantine. Seeds of one id, or too many of one source
@@ -74,7 +75,7 @@ def seeds_suite(rules: SeedRules = SeedRules()) -> Suite:
         ),
         expectations=lambda: [
             unique("seed_id", "seed ids are unique"),
-            *quarantining(_fit(rules)),
+            *quarantining(_fit(rules, safety)),
         ],
         distribution=_sources(rules),
     )
@@ -109,13 +110,13 @@ def _bad_url(url: str | None) -> str | None:
     return None if fits and not re.search(r"[\s\x00-\x1f\x7f<>\"]", url) else url[:_SHOWN] or "''"
 
 
-def _fit(rules: SeedRules) -> list["Expectation"]:
+def _fit(rules: SeedRules, safety: SafetyRules) -> list["Expectation"]:
     shortest, longest = rules.text_length
     most = rules.max_attachments
     fit = [
         between("text_length", f"a seed has {shortest} to {longest} characters", shortest, longest),
         empty("injection", "a seed does not speak to the model that reads it"),
-        *safety_expectations("a seed", rules.safety),
+        *safety_expectations("a seed", safety),
         like("source", "a source is a slug", r"^[a-z0-9][a-z0-9_\-]{0,79}$"),
         empty("bad_url", "an address begins with http:// or https:// and names a host"),
         filled("license", "a seed has a licence"),

@@ -6,7 +6,6 @@ tools and checks that exist are passed in.
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +21,9 @@ from quality.suites.expectations import (
     unique,
 )
 from taskdata.banks.loader import bundled_banks
+from taskdata.schema.base import Value
 from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, checked_by_code
-from taskdata.schema.gate import TASKS
+from taskdata.schema.gate import TASKS, Bounds
 from taskdata.schema.network import private_addresses
 from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Capability, Category, Task, Tier
@@ -67,8 +67,24 @@ _OF_FORM = ("tools_named", "query_length", "leaves", "depth", "deliverables")
 """Columns that are not asked of a task in its published form."""
 
 
-@dataclass(frozen=True)
-class TaskRules:
+class TreeShape(Value):
+    """How large a checkpoint tree is."""
+
+    workflow_leaves: Bounds = (3, 19)
+    """GTA-2, section 6.2.1: short trees have 3-7 leaves, long ones 13-19."""
+    workflow_depth: Bounds = (2, 3)
+    """Levels of a workflow task's tree."""
+    atomic_leaves: Bounds = (1, 19)
+
+
+class TaskLimits(TreeShape):
+    """What every gate over tasks asks of their size."""
+
+    query_length: Bounds = (20, 20_000)
+    """Characters, white space at the ends not counted."""
+
+
+class TaskRules(TaskLimits):
     """What the gate asks of a task beyond being well formed."""
 
     min_checkable_share: float = 0.0
@@ -81,17 +97,13 @@ class TaskRules:
     """Who wrote the tasks may open this machine's network to agents."""
     quarantines: bool = True
     """Whether a task that breaks a rule is left out by itself, instead of stopping the run."""
-    query_length: tuple[int, int] = (20, 20_000)
-    workflow_leaves: tuple[int, int] = (3, 19)
-    """GTA-2, section 6.2.1: short trees have 3-7 leaves, long ones 13-19."""
-    workflow_depth: tuple[int, int] = (2, 3)
-    atomic_leaves: tuple[int, int] = (1, 19)
 
 
-def rules_for(config: RunConfig) -> TaskRules:
+def rules_for(config: RunConfig, limits: TaskLimits = TaskLimits()) -> TaskRules:
     """Return the rules for a run: bundled banks have stricter rules than a user's banks."""
     is_bundled = config.bank in bundled_banks()
     return TaskRules(
+        **limits.model_dump(),
         min_checkable_share=0.7 if is_bundled else 0.0,
         needs_check=not config.every_judge,
         needs_files=is_bundled,

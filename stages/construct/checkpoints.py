@@ -9,13 +9,18 @@ from stages.construct.answers.drafts import shown_nodes, shown_task, tree_of
 from stages.construct.answers.forms import TreeForm
 from stages.construct.asking.ask import Asked, Tally
 from stages.construct.asking.opinions import opinion
-from stages.construct.history import found_violations, tree_is_current, tree_weaknesses
+from stages.construct.history import (
+    VIOLATIONS,
+    found_violations,
+    tree_is_current,
+    tree_weaknesses,
+)
 from stages.construct.rules.book import require
 from stages.construct.rules.coverage import uncovered
 from stages.construct.rules.tree import tree_violations
-from stages.construct.rules.violation import Violation
+from stages.construct.rules.violation import Violation, counted
 from stages.construct.rules.wording import tree_wording
-from stages.construct.work import INVALID, Case, Connect, StepOutcome, invalid, walk
+from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction, TaskDraft
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
@@ -58,7 +63,8 @@ async def _take(case: Case) -> StepOutcome:
         if not found:
             facts = {"leaves": len(draft.checkpoints.leaves()), "ignored": ignored}
             return _outcome("regenerated", draft, found, facts, tally, asked)
-    return _outcome(INVALID, draft, found, {"ignored": ignored}, tally, asked)
+    facts = {"ignored": ignored, VIOLATIONS: [violation.model_dump() for violation in found]}
+    return _outcome(VIOLATIONS, draft, found, facts, tally, asked)
 
 
 def _uncovered(case: Case, draft: TaskDraft) -> tuple[Violation, ...]:
@@ -69,7 +75,7 @@ async def _written(case: Case, draft: TaskDraft, found: Sequence[Violation]) -> 
     def accept(form: TreeForm) -> TaskDraft:
         changed = draft.model_copy(update={"checkpoints": tree_of(form.checkpoints)})
         broken = (*tree_violations(changed, case.book), *tree_wording(changed, case.book))
-        require((*broken, *_uncovered(case, changed)))
+        require((*counted(broken, case.book), *_uncovered(case, changed)))
         return changed
 
     context = await asyncio.to_thread(case.context)

@@ -11,6 +11,7 @@ from stages.construct.asking.prompting import Untrusted
 from stages.construct.rules.book import require
 from stages.construct.rules.task import task_violations
 from stages.construct.rules.tree import tree_violations
+from stages.construct.rules.violation import counted
 from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import (
     Candidate,
@@ -43,7 +44,8 @@ def _is_ours(candidate: Candidate) -> bool:
 async def _take(case: Case) -> StepOutcome:
     def accept(form: DraftForm) -> TaskDraft:
         draft = draft_of(form)
-        require((*task_violations(draft, case.book), *tree_violations(draft, case.book)))
+        broken = (*task_violations(draft, case.book), *tree_violations(draft, case.book))
+        require(counted(broken, case.book))
         return draft
 
     seed = await asyncio.to_thread(_seed, case)

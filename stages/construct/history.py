@@ -1,7 +1,8 @@
 """Facts about a candidate's draft, derived from its recorded steps."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from stages.construct.rules.violation import Violation, of_tree
 from taskdata.schema.construct import (
@@ -11,10 +12,11 @@ from taskdata.schema.construct import (
     ReviewDecision,
     TaskDraft,
 )
+from taskdata.schema.quarantine import Finding
 from taskdata.schema.release import ReferenceKind
 
 VIOLATIONS = "violations"
-"""The verdict of a validation that found violations, and the key that lists them."""
+"""The verdict of a step that found violations to the end, and the key that lists them."""
 
 WEAK = "weak"
 """The verdict of a proof: the tree pays cheats, or does not notice faults in the reference."""
@@ -29,6 +31,10 @@ DRAFTED_AS, CONFIRMS = "reference_kind", "confirms"
 """Facts of steps: the kind of a drafted reference; the state of the draft that was confirmed."""
 
 _CONFIRMED_FIELDS = {"query", "files", "deliverables", "checkpoints", "reference"}
+_MAX_REASON = 1_000
+
+RESISTS = "resists"
+"""The rule of trees that pay cheats, or do not notice faults in the reference."""
 
 
 def tree_is_current(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> bool:
@@ -66,8 +72,7 @@ def tree_weaknesses(steps: Sequence[ConstructionStep]) -> tuple[Violation, ...]:
             return ()
         if step.stage is Construction.PROVE and step.verdict == WEAK:
             return tuple(
-                Violation(field=of_tree(), rule="resists", message=reason)
-                for reason in step.reasons
+                Violation(field=of_tree(), rule=RESISTS, message=reason) for reason in step.reasons
             )
     return ()
 
@@ -75,6 +80,24 @@ def tree_weaknesses(steps: Sequence[ConstructionStep]) -> tuple[Violation, ...]:
 def times_weak(steps: Sequence[ConstructionStep]) -> int:
     """Return how often proof has sent the candidate back for another tree."""
     return sum(step.verdict == WEAK for step in steps)
+
+
+def findings_of(
+    stage: Construction, verdict: str, reasons: Sequence[str], facts: Mapping[str, Any]
+) -> tuple[Finding, ...] | None:
+    """Return the rules by which a stage's step stops a candidate; None: its reason says it all."""
+    broken = [Violation.model_validate(one) for one in facts.get(VIOLATIONS, ())]
+    if verdict == VIOLATIONS and broken:
+        found = (
+            Finding(gate=stage.value, rule=one.rule, reason=one.message, field=one.field)
+            for one in broken
+        )
+        return tuple(dict.fromkeys(found))
+    if not reasons:
+        return None
+    rule = RESISTS if verdict == WEAK else verdict
+    said = "; ".join(dict.fromkeys(reasons))[:_MAX_REASON]
+    return (Finding(gate=stage.value, rule=rule, reason=said),)
 
 
 def is_sent_back(steps: Sequence[ConstructionStep]) -> bool:

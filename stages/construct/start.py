@@ -55,7 +55,8 @@ def start_refresh(
 
     A seed that repeats an older seed or a task word for word is left out, with a row in the
     quarantine and a note in the stage's report; one that is merely similar to another is kept, and
-    the reviewer is told.
+    the reviewer is told. What was in quarantine in earlier refreshes and has been mended is part
+    of this one.
 
     Raises:
         Misuse: if a refresh of that id has another configuration, or see `require_ready`.
@@ -79,16 +80,18 @@ def start_refresh(
         )
         store.add_refresh(known)
     store.add_candidates([candidate_of(refresh_id, seed) for seed in taken])
+    mended = mended_elsewhere(store, config, refresh_id)
+    store.move_candidates(mended, refresh_id)
     store.quarantine([_left_out(refresh_id, one) for one in repeated])
     # Last: this report marks the start as complete.
     store.record_refresh_stage(
         StageReport(
             stage=STAGE,
             run_id=refresh_id,
-            due=len(taken) + len(repeated),
-            done=len(taken),
+            due=len(taken) + len(repeated) + len(mended),
+            done=len(taken) + len(mended),
             seconds=time.monotonic() - started,
-            note=_note(repeated),
+            note="; ".join(filter(None, (_note(repeated), _taken_up(mended)))),
         )
     )
     return known
@@ -145,6 +148,20 @@ def chosen_seeds(
     return tuple(taken), tuple(repeated)
 
 
+def mended_elsewhere(
+    store: Store, config: RefreshConfig, refresh_id: str | None = None
+) -> list[Candidate]:
+    """Return what earlier refreshes of the bank stopped and a person has mended since.
+
+    A refresh of named seeds takes up nothing else. Tasks that were asked for by another stage than
+    the start go on in their own refresh.
+    """
+    if config.seeds:
+        return []
+    found = store.mended_candidates(config.bank)
+    return [c for c in found if c.origin is Origin.SEED and c.refresh_id != refresh_id]
+
+
 def candidate_of(refresh_id: str, seed: StoredSeed) -> Candidate:
     """Return the candidate made from a seed; a seed always gives the same candidate."""
     key = hashlib.sha256(f"{refresh_id}\n{seed.id}".encode()).hexdigest()
@@ -196,6 +213,12 @@ def _left_out(refresh_id: str, repeated: Repeated) -> QuarantinedRow:
         excerpt=repeated.seed.query.text[:EXCERPT_CHARACTERS],
         at=datetime.now(UTC),
     )
+
+
+def _taken_up(mended: Sequence[Candidate]) -> str:
+    if not mended:
+        return ""
+    return f"{len(mended)} mended ones of earlier refreshes taken up; first: {mended[0].task_id}"
 
 
 def _note(repeated: Sequence[Repeated]) -> str:

@@ -26,6 +26,7 @@ from stages.construct.answers.forms import Form
 from stages.construct.asking.ask import Asked, Asks, Tally, ask
 from stages.construct.asking.prompting import prompt
 from stages.construct.assembling import available_files
+from stages.construct.history import findings_of
 from stages.construct.material.attachments import shown_files
 from stages.construct.material.base import base_tasks, offered_tools
 from stages.construct.material.checks import described_checks
@@ -99,6 +100,8 @@ class Case:
     """The current draft; None before the first."""
     files: Mapping[str, InputFile]
     """Files that the task may use, by path."""
+    overridden: frozenset[str] = frozenset()
+    """Rules that a person lets the draft break."""
 
     @property
     def attempt(self) -> int:
@@ -109,7 +112,13 @@ class Case:
     def book(self) -> Rulebook:
         """The rules for the draft."""
         offered = frozenset(spec.name for spec in self.shop.tools)
-        return rulebook(self.candidate, frozenset(self.files), offered, self.shop.config.safety)
+        return rulebook(
+            self.candidate,
+            frozenset(self.files),
+            offered,
+            self.shop.config.safety,
+            self.overridden,
+        )
 
     def drafted(self) -> TaskDraft:
         """Return the draft.
@@ -344,6 +353,7 @@ async def _one(
             stage=outcome.next,
             status=outcome.status,
             reason=outcome.reason,
+            findings=findings_of(stage, outcome.verdict, outcome.reasons, outcome.facts),
         )
         _logger.info("candidate %s: %s says %s", candidate.id, stage, outcome.verdict)
         return None
@@ -358,6 +368,7 @@ def _case(shop: Workshop, candidate: Candidate, stage: Construction) -> Case:
         steps=tuple(store.steps(candidate.id)),
         draft=store.draft(candidate.id),
         files=available_files(store, candidate),
+        overridden=store.overridden_rules([candidate.id]).get(candidate.id, frozenset()),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from quality.bank_statistics import bank_statistics
 from stages.construct.assembling import assembled
 from stages.construct.history import reference_kind
+from stages.release.quarantine import decisions_behind
 from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.banks.loader import load_bank
 from taskdata.errors import Misuse, StageFailed
@@ -37,8 +38,6 @@ class Composition:
     """The bank's newest release when this composition was made, which it builds on."""
     withdrawn: tuple[Withdrawal, ...] = ()
     """Tombstones of tasks that are left out for them."""
-    max_self_consistent_share: float = 1.0
-    """Largest share (0-1) of tasks whose reference nothing but their own tree confirms."""
 
 
 def compose(store: Store, refresh: Refresh) -> Composition:
@@ -80,7 +79,6 @@ def compose(store: Store, refresh: Refresh) -> Composition:
         candidates=tuple(c.id for c in chosen),
         refresh_id=refresh.id,
         previous_hash=previous.release_hash if previous else None,
-        max_self_consistent_share=refresh.config.max_self_consistent_share,
     )
 
 
@@ -305,6 +303,7 @@ def _from_candidate(store: Store, candidate: Candidate, task: Task) -> Lineage:
         models=_distinct(step.model_id for step in steps),
         reviewer=approvals[-1].reviewer if approvals else None,
         reference=reference_kind(draft, steps, decisions) if draft else ReferenceKind.NONE,
+        decisions=decisions_behind(store, candidate),
     )
 
 

@@ -26,9 +26,10 @@ from taskdata.schema.construct import (
     ReviewDecision,
     TaskDraft,
 )
+from taskdata.schema.quarantine import QuarantineDecision
 from taskdata.schema.release import ReferenceKind
 from taskdata.schema.run import TrialResult
-from taskdata.schema.seed import StoredSeed
+from taskdata.schema.seed import QuarantineEntry, StoredSeed
 from taskdata.store import Store
 
 AUTOMATIC = "auto-approve"
@@ -57,6 +58,10 @@ class ReviewSheet(Value):
     reference: ReferenceKind = ReferenceKind.NONE
     confirmation: ConstructionStep | None = None
     """The step that compared a second solution with the reference; None: there was none."""
+    quarantine: tuple[QuarantineEntry, ...] = ()
+    """By which rules it was stopped, and its seed, with those that no longer stop it."""
+    mending: tuple[QuarantineDecision, ...] = ()
+    """What people decided about it in quarantine, and about its seed."""
 
 
 def awaiting(store: Store, refresh_id: str | None = None) -> list[Candidate]:
@@ -73,6 +78,7 @@ def sheet(store: Store, name: str) -> ReviewSheet:
     candidate = find(store, name)
     steps, decisions = tuple(store.steps(candidate.id)), tuple(store.reviews(candidate.id))
     draft = store.draft(candidate.id)
+    items = [candidate.id, *filter(None, [candidate.seed_id])]
     return ReviewSheet(
         candidate=candidate,
         draft=draft,
@@ -84,6 +90,8 @@ def sheet(store: Store, name: str) -> ReviewSheet:
         coverage=coverage_map(draft) if draft else (),
         reference=reference_kind(draft, steps, decisions) if draft else ReferenceKind.NONE,
         confirmation=confirmation(draft, steps) if draft else None,
+        quarantine=tuple(e for item in items for e in store.quarantine_entries(item=item)),
+        mending=tuple(store.quarantine_decisions(items)),
     )
 
 
@@ -119,9 +127,12 @@ def find(store: Store, name: str) -> Candidate:
 def require_decidable(candidate: Candidate, decision: Decision) -> None:
     """Raise `Misuse` unless the candidate awaits review, or is open and to be rejected.
 
-    Rejecting is also the way to remove a candidate on which a stage fails every time.
+    A draft in quarantine can be edited, too. Rejecting is also the way to remove a candidate on
+    which a stage fails every time.
     """
     is_open = candidate.status is CandidateStatus.OPEN
+    if decision == "edit" and candidate.status is CandidateStatus.QUARANTINED:
+        return
     if is_open and (candidate.stage is Construction.REVIEW or decision == "reject"):
         return
     where = candidate.stage.value if candidate.status is CandidateStatus.OPEN else candidate.status
@@ -163,14 +174,14 @@ def edit(
 
     Args:
         store: The store that holds the candidate.
-        candidate: It must await review.
+        candidate: It must await review, or be in quarantine.
         fields: The whole draft as a mapping.
         reviewer: The person who changed it.
         comment: The reason.
         rules: Returns the rules that the new draft breaks.
 
     Raises:
-        Misuse: if the candidate does not await review.
+        Misuse: if the candidate neither awaits review nor is in quarantine.
         BadTaskData: if the fields are not a valid draft or task, or break a rule.
     """
     require_decidable(candidate, "edit")

@@ -86,8 +86,6 @@ class RefreshConfig(Value):
     """Endpoint of the `reference_model`."""
     draft_twice: bool = False
     """Whether a second solution is drafted without sight of the tree, to confirm the reference."""
-    max_self_consistent_share: float = Field(default=1.0, ge=0, le=1)
-    """Largest share of the bank's tasks whose reference nothing but their own tree confirms."""
     review: ReviewMode = "defer"
     """`defer`: end, the CLI decides later; `wait`: pause for the form; `auto`: approve all left."""
     sandbox: SandboxName = "bubblewrap"

@@ -1,13 +1,28 @@
 """What a gate found: expectations that did not hold, the rows that broke them, who may go on."""
 
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from taskdata.schema.base import Sha256, Value
 
 TASKS = "tasks"
 """The gate before a run, which looks at its tasks."""
+
+
+def _in_order(bounds: tuple[int, int]) -> tuple[int, int]:
+    low, high = bounds
+    if not 0 <= low <= high:
+        raise ValueError(f"expected two numbers, least and most, not {low} and {high}")
+    return bounds
+
+
+Bounds = Annotated[tuple[int, int], AfterValidator(_in_order)]
+"""Least and most of a number, both allowed."""
+
+Share = Annotated[float, Field(ge=0, le=1)]
+"""A part of a whole, 0 to 1."""
 
 
 class GateLevel(StrEnum):

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from taskdata.schema.base import Sha256, Slug, Value
+from taskdata.schema.quarantine import QuarantineDecision
 from taskdata.schema.statistics import BankStatistics
 
 Proof = Literal["proven", "unproven"]
@@ -75,6 +76,13 @@ class Lineage(Value):
     reviewer: str | None = None
     reference: ReferenceKind | None = None
     """None: the release was made before this was recorded."""
+    decisions: tuple[QuarantineDecision, ...] = ()
+    """Rules that a person let it break, and edits, of the task and of its seed."""
+
+    @property
+    def overrides(self) -> tuple[QuarantineDecision, ...]:
+        """The rules that a person let it break."""
+        return tuple(one for one in self.decisions if one.kind == "override")
 
 
 class ReleaseName(Value):

@@ -11,6 +11,9 @@ from taskdata.schema.task import InputFile
 
 EXCERPT_CHARACTERS = 300
 
+Ended = Literal["overridden", "mended", "dropped"]
+"""`overridden`: the rule may be broken; `mended`: it was changed, or is gated again."""
+
 
 LanguageCode = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
 """ISO 639-1 code of a language; `und`: it cannot be told."""
@@ -100,7 +103,20 @@ class QuarantinedRow(Value):
     item: str | None = None
     """Id of the seed, task or candidate, where it has one."""
     field: str | None = None
+    rule: str | None = None
+    """Name of the rule that it breaks, where the gate has rules."""
+    value: str | None = None
+    """What was found where the rule looks."""
     reason: str
     excerpt: str = Field(default="", max_length=EXCERPT_CHARACTERS)
     """Beginning of what it said."""
     at: datetime
+
+
+class QuarantineEntry(QuarantinedRow):
+    """A row in quarantine with what the store knows about it."""
+
+    number: int
+    """By which a refused row without an id is named."""
+    ended: Ended | None = None
+    """What ended the quarantine; None: it lasts."""

@@ -10,6 +10,7 @@ from taskdata.store.copying import CopyingStore
 from taskdata.store.holds import HoldStore
 from taskdata.store.nights import NightStore
 from taskdata.store.pruning import PruningStore
+from taskdata.store.quarantine import QuarantineStore
 from taskdata.store.releases import ReleaseStore
 from taskdata.store.rescoring import RescoringStore
 from taskdata.store.results import ResultStore
@@ -25,6 +26,7 @@ class Store(
     BankStore,
     ReleaseStore,
     SeedStore,
+    QuarantineStore,
     ConstructionStore,
     HoldStore,
     CopyingStore,

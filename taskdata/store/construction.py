@@ -21,8 +21,11 @@ from taskdata.schema.construct import (
     TaskDraft,
 )
 from taskdata.schema.gate import GateResult
+from taskdata.schema.quarantine import Finding
 from taskdata.schema.run import StageReport
+from taskdata.schema.seed import Ended
 from taskdata.store.connection import StoreConnection, not_before
+from taskdata.store.quarantine import add_findings, end_entries
 from taskdata.tables import (
     BankGateRow,
     CandidateRow,
@@ -129,6 +132,7 @@ class ConstructionStore(StoreConnection):
         stage: Construction | None = None,
         status: CandidateStatus | None = None,
         reason: str = "",
+        findings: Sequence[Finding] | None = None,
     ) -> None:
         """Store a step and, in the same transaction, the resulting state of its candidate.
 
@@ -137,6 +141,7 @@ class ConstructionStore(StoreConnection):
             stage: The stage that is due next; None: the same as before.
             status: The new status of the candidate; None: the same as before.
             reason: Why the status changes.
+            findings: What puts it into quarantine, by rule; None: the reason alone says it.
         """
         with self._writing() as session:
             at = not_before(step.at, _last_at(session, step.candidate_id))
@@ -151,7 +156,7 @@ class ConstructionStore(StoreConnection):
                     at=step.at,
                 )
             )
-            _move(session, step.candidate_id, stage, status, reason)
+            _move(session, step.candidate_id, stage, status, reason, findings)
 
     def set_candidate(
         self,
@@ -160,10 +165,15 @@ class ConstructionStore(StoreConnection):
         stage: Construction | None = None,
         status: CandidateStatus | None = None,
         reason: str = "",
+        findings: Sequence[Finding] | None = None,
     ) -> None:
-        """Record the state of a candidate after something that is no step: a gate, a release."""
+        """Record the state of a candidate after something that is no step: a gate, a release.
+
+        The arguments are those of `record_step`; without any finding it is the candidate's seed
+        that is in quarantine.
+        """
         with self._writing() as session:
-            _move(session, candidate_id, stage, status, reason)
+            _move(session, candidate_id, stage, status, reason, findings)
 
     def steps(self, candidate_id: str) -> list[ConstructionStep]:
         """Return the steps of a candidate, oldest first."""
@@ -267,10 +277,17 @@ def _move(
     stage: Construction | None,
     status: CandidateStatus | None,
     reason: str,
+    findings: Sequence[Finding] | None = None,
 ) -> None:
     row = session.get_one(CandidateRow, candidate_id)
     if stage is not None:
         row.stage = stage.value
+    if status is CandidateStatus.QUARANTINED:
+        alone = Finding(gate=row.stage, rule=row.stage, reason=reason)
+        add_findings(session, row, (alone,) if findings is None else findings)
+    elif status is not None and row.status == CandidateStatus.QUARANTINED:
+        ended: Ended = "dropped" if status is CandidateStatus.REJECTED else "mended"
+        end_entries(session, ended, candidate_id)
     if status is not None:
         row.status, row.reason = status.value, reason
     session.add(row)

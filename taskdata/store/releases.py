@@ -5,6 +5,7 @@ import re
 from sqlmodel import col, desc, select
 
 from taskdata.errors import Misuse, StageFailed
+from taskdata.schema.quarantine import QuarantineDecision
 from taskdata.schema.release import ReleaseName, ReleaseNotes
 from taskdata.store.connection import StoreConnection
 from taskdata.tables import ReleaseNotesRow
@@ -74,6 +75,18 @@ class ReleaseStore(StoreConnection):
         with self._reading() as session:
             row = session.get_one(ReleaseNotesRow, (found.bank, found.hash))
         return ReleaseNotes.model_validate(row.notes)
+
+    def decisions_in_release(self, name: str, task_id: str) -> tuple[QuarantineDecision, ...]:
+        """Return what people decided about a task on its way into the release of that name.
+
+        Nothing where there is no such release.
+
+        Raises:
+            Misuse: as `find_release`.
+        """
+        notes = self.find_release(name)
+        entries = () if notes is None else notes.lineage
+        return next((entry.decisions for entry in entries if entry.task_id == task_id), ())
 
     def locate_release(self, name: str) -> ReleaseName | None:
         """Return the release that `bank`, `bank@version` or a hash (12 digits or more) names.

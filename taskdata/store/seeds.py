@@ -71,15 +71,6 @@ class SeedStore(StoreConnection):
         with self._writing() as session:
             _quarantine(session, rows)
 
-    def quarantined(self, origin: str | None = None) -> list[QuarantinedRow]:
-        """Return rejected rows, of one file or refresh or of all, oldest first."""
-        query = select(QuarantineRow).order_by(col(QuarantineRow.id))
-        if origin is not None:
-            query = query.where(QuarantineRow.origin == origin)
-        with self._reading() as session:
-            rows = [row.model_dump(exclude={"id"}) for row in session.exec(query)]
-        return [QuarantinedRow.model_validate(row) for row in rows]
-
     def set_languages(self, languages: Mapping[str, str]) -> None:
         """Store the languages of seeds, by id."""
         with self._writing() as session:
@@ -188,8 +179,11 @@ def _quarantine(session: Session, rows: Iterable[QuarantinedRow]) -> None:
     for page in _pages(rows):
         for row in page:
             if row.origin not in stored:
+                # What was mended and breaks a rule again is in quarantine again.
                 found = session.exec(
-                    select(QuarantineRow).where(QuarantineRow.origin == row.origin)
+                    select(QuarantineRow)
+                    .where(QuarantineRow.origin == row.origin)
+                    .where(col(QuarantineRow.ended).is_(None) | (QuarantineRow.ended == "dropped"))
                 )
                 stored[row.origin] = {_complaint(earlier) for earlier in found}
             if _complaint(row) not in stored[row.origin]:
@@ -199,7 +193,7 @@ def _quarantine(session: Session, rows: Iterable[QuarantinedRow]) -> None:
 
 
 def _complaint(row: QuarantinedRow | QuarantineRow) -> tuple[str | int | None, ...]:
-    return row.stage, row.row, row.item, row.field, row.reason, row.excerpt
+    return row.stage, row.row, row.item, row.field, row.rule, row.value, row.reason, row.excerpt
 
 
 def _all_links() -> SelectOfScalar[SeedLinkRow]:

@@ -15,6 +15,7 @@ from taskdata.tables.construction import (
     BankGateRow,
     CandidateRow,
     ConstructionStepRow,
+    QuarantineDecisionRow,
     QuarantineRow,
     RefreshRow,
     RefreshStageRow,
@@ -44,7 +45,7 @@ from taskdata.tables.evaluation import (
 )
 from taskdata.tables.history import NightRow
 
-REVISION = "0020"
+REVISION = "0021"
 """The Alembic revision of these tables."""
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "NightRow",
     "OutcomeRow",
     "PagePicturesRow",
+    "QuarantineDecisionRow",
     "QuarantineRow",
     "RefreshRow",
     "RefreshStageRow",

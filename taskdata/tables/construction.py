@@ -44,8 +44,26 @@ class QuarantineRow(SQLModel, table=True):
     row: int | None = None
     item: str | None = None
     field: str | None = None
+    rule: str | None = None
+    value: str | None = None
     reason: str
     excerpt: str
+    at: datetime = time_column()
+    ended: str | None = None
+
+
+class QuarantineDecisionRow(SQLModel, table=True):
+    """A person's decision about what is in quarantine; `item` as in its decision."""
+
+    __tablename__ = "quarantine_decision"
+    id: int | None = Field(default=None, primary_key=True)
+    item: str = Field(index=True)
+    kind: str
+    rule: str | None = None
+    found: str
+    reason: str
+    by: str
+    replaced_by: str | None = None
     at: datetime = time_column()
 
 

@@ -20,6 +20,7 @@ from taskdata.schema.construct import (
     RefreshStatus,
 )
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
+from taskdata.schema.quarantine import QuarantineDecision
 from taskdata.schema.release import Lineage, ReferenceKind, ReleaseNotes, TaskChange
 from taskdata.schema.rewriting import Increase, RewriteMagnitude, RewritingTable, SourceOutcomes
 from taskdata.schema.run import StageReport
@@ -373,3 +374,26 @@ def test_tasks_that_were_withdrawn_since_stand_first_with_their_reason(store, ma
     ((task, _, reason),) = cells(page, "Withdrawn tasks")
     assert (task, reason) == ("sum-two", visible(POISON))
     assert [link["href"] for link in soup(page).select("nav a")][:2] == ["#withdrawn", "#changes"]
+
+
+def test_an_overridden_rule_is_shown_with_its_reason_whatever_that_says(store, made_notes):
+    decision = QuarantineDecision(
+        item="c0",
+        kind="override",
+        rule="tools_named",
+        found=POISON,
+        reason=POISON,
+        by="ada",
+        at=NIGHT,
+    )
+    lineage = (made_notes.lineage[0].model_copy(update={"decisions": (decision,)}),)
+    page = build_bank(store, made_notes.model_copy(update={"lineage": lineage}))
+    (line,) = cells(page, "Overridden rules and edits")
+    assert line[:3] == ["sum-two", "override", "tools_named"]
+    assert line[3].startswith("</script><script>window.pwned=1</script>")
+    assert "ada" in line[4]
+    assert soup(page).find("img", src="x") is None
+    assert "1 task with a rule that a person let pass" in soup(page).header.get_text(
+        " ", strip=True
+    )
+    assert "Overridden" not in build_bank(store, made_notes)

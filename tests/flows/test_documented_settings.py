@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from environments.mcp.servers import server
 from environments.models.money.prices import PriceTable
 from flows.config import LOCAL_BUDGET, Settings, refresh_config, run_config
+from quality.limits import GateLimits
 from stages.score.asked_again import filled
 from stages.score.library import validate_check
 from taskdata.schema.checkpoint import Check, Checkpoint, Verifier
@@ -118,3 +119,24 @@ def test_minima_of_judges_are_taken():
     assert Settings(**told).agreement.model_dump() == told["agreement"]
     # The documented values are the defaults.
     assert Settings(**told).agreement == Settings(agreement={}).agreement
+
+
+def test_the_limits_of_gates_that_are_told_are_all_there_are_with_their_defaults():
+    (block,) = [block for block in blocks("task-bank.md", "toml") if "[gates." in block]
+    told = tomllib.loads(block)["gates"]
+    assert told == GateLimits().model_dump(mode="json")
+    assert Settings(gates=told).gates == GateLimits()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"seeds": {"text_lenght": [1, 2]}},
+        {"seeds": {"text_length": [9, 2]}},
+        {"bank": {"max_source_share": 6}},
+        {"scores": {}},
+    ],
+)
+def test_a_limit_that_makes_no_sense_is_refused(table):
+    with pytest.raises(ValidationError):
+        Settings(gates=table)

@@ -12,7 +12,15 @@ from typing import Any
 import pytest
 
 from quality import gates
-from quality.gates import Distribution, Suite, hold, quarantine_reasons, require, still_holds
+from quality.gates import (
+    Distribution,
+    Suite,
+    hold,
+    quarantine_findings,
+    quarantine_reasons,
+    require,
+    still_holds,
+)
 from quality.suites.expectations import between, empty, quarantining, unique
 from taskdata.errors import GateFailed
 from taskdata.schema.gate import GateLevel
@@ -152,6 +160,16 @@ def test_rows_that_break_an_expectation_at_level_quarantine_leave_and_the_rest_g
     assert failure.rows == ("b",)
     assert quarantine_reasons(validation) == {"b": ("there is no fault (found: torn)",)}
     require(result)
+
+
+def test_a_row_may_break_the_rule_that_is_overridden_for_it_and_no_other_may():
+    rows = [faulty("a", "torn"), faulty("b", "torn"), faulty("c")]
+    result, validation = hold(FAULTY, rows, "r1", {"a": {"fault"}, "b": {"score"}})
+    assert result.quarantined == ("b",)
+    (finding,) = quarantine_findings(validation)["b"]
+    assert (finding.gate, finding.rule, finding.value) == ("gate faulty", "fault", "torn")
+    alone, _ = hold(FAULTY, rows[::2], "r1", {"a": {"fault"}})
+    assert (alone.quarantined, alone.failures) == ((), ())
 
 
 def test_every_row_in_quarantine_is_named_though_a_failure_names_twenty():

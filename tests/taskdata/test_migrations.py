@@ -255,3 +255,19 @@ def test_refined_trials_get_the_arm_that_their_run_had(to, address):
     again = Store.open(address)
     assert {t.id: t.arm for t in again.trials("run-2")} == {"t3": "", "t4": "coarse"}
     again.close()
+
+
+STOPPED = """
+INSERT INTO candidate (id, refresh_id, task_id, tier, origin, aim, stage, status, reason)
+  VALUES ('c1', 'refresh/1', 'sums', 'workflow', 'seed', '', 'validate', 'quarantined', 'vague')
+"""
+
+
+def test_a_candidate_of_an_earlier_revision_is_in_quarantine_with_its_reason(to, address):
+    to("0018", REFRESH, STOPPED)
+    to("0021")
+    store = Store.open(address)
+    (entry,) = store.quarantine_entries(lasting=True)
+    store.close()
+    assert (entry.item, entry.stage, entry.reason) == ("c1", "validate", "vague")
+    assert (entry.rule, entry.number) == (None, 1)

@@ -101,11 +101,14 @@ def show(
     (missing,) = missing_needs(store, found, [task], bank)
     tombstone = store.withdrawals().get(task.content_hash)
     kind = _reference_kind(store, bank, task)
+    decisions = store.decisions_in_release(bank, task.id)
     if as_json:
         whole = task.model_dump(mode="json") | {"hash": task.content_hash, "reference_kind": kind}
         if tombstone is not None:
             whole["withdrawn"] = tombstone.model_dump(mode="json")
-        console.write_json(whole | {"missing": [need.model_dump() for need in missing]})
+        told = [one.model_dump(mode="json") for one in decisions]
+        needs = [need.model_dump() for need in missing]
+        console.write_json(whole | {"missing": needs, "decisions": told})
         return
     console.say(f"{task.title} ({task.tier.value}, {task.category.value})")
     if tombstone is not None:
@@ -121,6 +124,9 @@ def show(
     if task.image is not None:
         console.say(f"Image:        {task.image.name}, working folder {task.image.workdir}")
     _write_package(task)
+    for one in decisions:
+        rule = f" {one.rule}" if one.rule else ""
+        console.paragraph(f"{one.kind.capitalize()}{rule} by {one.by}: {one.reason or 'no reason'}")
     for need in missing:
         console.say(f"Missing:      {need.kind} {need.name}: {need.state}")
     console.say("Checkpoints:")

@@ -1,5 +1,6 @@
-"""What `nightshift refresh` takes that changes the configuration of a refresh."""
+"""What commands about a bank take: who decides, and how a refresh is configured."""
 
+import getpass
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,25 @@ from taskdata.errors import Misuse
 if TYPE_CHECKING:
     from flows.config import Settings
     from taskdata.schema.construct import RefreshConfig
+
+
+ReviewerOption = Annotated[
+    str | None, typer.Option(help="Who decides; default: your user name on this machine.")
+]
+
+
+def reviewer_of(given: str | None) -> str:
+    """Return who decides.
+
+    Raises:
+        Misuse: if no name is given and the user of this process has none.
+    """
+    if given is not None:
+        return given
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError) as exc:
+        raise Misuse("this user has no name; say who decides: --reviewer NAME") from exc
 
 
 @dataclass(frozen=True, kw_only=True)

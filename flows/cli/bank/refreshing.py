@@ -194,7 +194,7 @@ def _close(store: "Store", found: "Refresh", as_json: bool) -> None:
         console.write_json(outcome)
         return
     rows = [{"candidates": name, "count": str(n)} for name, n in outcome["candidates"].items()]
-    console.table(rows, title=f"Refresh {found.id}: {found.status.value}")
+    console.table(rows, title=f"Refresh {found.id}: {outcome['status']}")
     if not rows:
         console.say(
             f"No seed is left that no refresh of {found.config.bank} has used; "
@@ -211,16 +211,18 @@ def _outcome(store: "Store", found: "Refresh") -> dict[str, Any]:
     from collections import Counter
 
     from flows.config import load_settings
+    from flows.run_status import refresh_status_of
 
+    settings = load_settings()
     candidates = store.candidates(found.id)
     counts = Counter(
         f"at {c.stage.value}" if c.status.value == "open" else c.status.value for c in candidates
     )
     notes = [n for n in store.release_notes(found.config.bank) if n.refresh_id == found.id]
-    folder = load_settings().bank_folder(found.config.bank)
+    folder = settings.bank_folder(found.config.bank)
     return {
         "id": found.id,
-        "status": found.status.value,
+        "status": refresh_status_of(settings, store, found),
         "bank": found.config.bank,
         "candidates": dict(sorted(counts.items())),
         "release": f"{notes[0].bank}@{notes[0].version}" if notes else None,
@@ -252,3 +254,6 @@ def refreshes(as_json: JsonOption = False) -> None:
         for one in found
     ]
     console.table(rows, title="Refreshes")
+    for one in found:
+        if one["status"] == "interrupted":
+            console.say(f"`nightshift refresh --resume {one['id']}` carries it on")

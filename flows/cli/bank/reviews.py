@@ -1,17 +1,19 @@
-"""Commands of the reviewer: list, show, approve, reject, edit."""
+"""Commands of the reviewer: list, show, approve, reject, edit; and of what is in quarantine."""
 
-import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.cli import console
+from flows.cli.bank.editing import edited
+from flows.cli.bank.options import ReviewerOption, reviewer_of
+from flows.cli.bank.stopped_candidates import CandidateArgument, stopped_lines
 from flows.cli.options import JsonOption
-from taskdata.errors import BadTaskData, Misuse
+from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
-    from taskdata.schema.construct import Candidate, TaskDraft
+    from taskdata.schema.construct import Candidate
     from taskdata.store import Store
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
@@ -19,11 +21,6 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 RefreshOption = Annotated[
     str | None, typer.Option("--refresh", help="Only this refresh; default: all.")
 ]
-ReviewerOption = Annotated[
-    str | None, typer.Option(help="Who decides; default: your user name on this machine.")
-]
-CandidateArgument = Annotated[str, typer.Argument(help="Candidate or task id, as in the list.")]
-_MAX_DRAFT_BYTES = 1 << 20
 _DONE = {"approve": "approved", "reject": "rejected"}
 
 
@@ -34,15 +31,6 @@ def _store() -> "Store":
     return Store.open(load_settings().address)
 
 
-def _reviewer(given: str | None) -> str:
-    if given is not None:
-        return given
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError) as exc:
-        raise Misuse("this user has no name; say who decides: --reviewer NAME") from exc
-
-
 @app.command("list")
 def list_candidates(
     refresh: RefreshOption = None,
@@ -51,7 +39,7 @@ def list_candidates(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List the candidates that wait for a decision."""
+    """List the candidates that wait for a decision, and what gates and stages have stopped."""
     from stages.release.review import awaiting
 
     store = _store()
@@ -59,8 +47,9 @@ def list_candidates(
         store.refresh(refresh)
     found = store.candidates(refresh) if everything else awaiting(store, refresh)
     entries = [_entry(store, candidate) for candidate in found]
+    stopped = stopped_lines(store, store.quarantine_entries(lasting=True), refresh)
     if as_json:
-        console.write_json({"candidates": entries})
+        console.write_json({"candidates": entries, "quarantined": stopped})
         return
     rows = [
         {
@@ -77,6 +66,11 @@ def list_candidates(
     console.table(rows, title=title, optional=("source", "category"))
     if rows and not everything:
         console.say("`nightshift review show TASK` says everything about one of them")
+    if stopped:
+        console.table(stopped, title="In quarantine", optional=("reason", "row"))
+        console.say(
+            "`nightshift review` has edit, override, regate and drop; for seeds, `nightshift seeds`"
+        )
 
 
 def _entry(store: "Store", candidate: "Candidate") -> dict[str, object]:
@@ -157,7 +151,7 @@ def _decide(names: list[str], decision: Any, reviewer: str | None, comment: str)
     for candidate in found.values():
         require_decidable(candidate, decision)
     for candidate in found.values():
-        decide(store, candidate, decision, _reviewer(reviewer), comment)
+        decide(store, candidate, decision, reviewer_of(reviewer), comment)
         console.say(f"{candidate.task_id}: {_DONE[decision]}")
     for refresh_id in dict.fromkeys(candidate.refresh_id for candidate in found.values()):
         console.say(f"`nightshift refresh --resume {refresh_id}` carries the refresh on")
@@ -181,43 +175,9 @@ def edit(
     found = sheet(store, candidate)
     if found.draft is None:
         raise Misuse(f"candidate {candidate!r} has no draft to edit yet")
-    text = _from_file(file) if file else _from_editor(found.draft)
-    fields = _fields(text, str(file or "the edited draft"))
-    change(store, found.candidate, fields, _reviewer(reviewer), comment, review_rules(store))
+    fields = edited(file, found.draft.model_dump(mode="json"))
+    change(store, found.candidate, fields, reviewer_of(reviewer), comment, review_rules(store))
     console.say(
         f"{found.candidate.task_id}: changed; `nightshift refresh --resume "
         f"{found.candidate.refresh_id}` proves it again"
     )
-
-
-def _from_file(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(_MAX_DRAFT_BYTES + 1)
-        if len(data) > _MAX_DRAFT_BYTES:
-            raise BadTaskData(f"{path}: larger than {_MAX_DRAFT_BYTES} bytes")
-        return data.decode()
-    except OSError as exc:
-        raise BadTaskData(f"{path}: cannot be read: {exc.strerror}") from exc
-    except UnicodeDecodeError as exc:
-        raise BadTaskData(f"{path}: not UTF-8 at byte {exc.start}") from exc
-
-
-def _from_editor(draft: "TaskDraft") -> str:
-    import click
-    import yaml
-
-    before = yaml.safe_dump(draft.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-    after = click.edit(before, extension=".yaml")
-    if after is None or after == before:
-        raise Misuse("nothing was changed")
-    return after
-
-
-def _fields(text: str, where: str) -> dict[str, Any]:
-    from taskdata.plain_yaml import loaded
-
-    fields = loaded(text, where)
-    if not isinstance(fields, dict):
-        raise BadTaskData(f"{where}: expected a mapping of fields")
-    return fields

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from quality.encoders.encoder import SentenceEncoder
     from stages.intake.work import FileReport, IntakeReport, SeedFile
     from taskdata.schema.seed import QuarantinedRow, StoredSeed
+    from taskdata.store import Store
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -114,7 +115,10 @@ def list_seeds(
         bool, typer.Option("--duplicates", help="Only those that repeat a seed or a task.")
     ] = False,
     quarantined: Annotated[
-        bool, typer.Option("--quarantined", help="The rows that were not let through instead.")
+        bool,
+        typer.Option(
+            "--quarantined", help="The seeds and rows in quarantine instead, with rule and value."
+        ),
     ] = False,
     language: Annotated[
         str | None, typer.Option(help="Only in this language, such as de; und: unknown.")
@@ -131,12 +135,7 @@ def list_seeds(
         raise Misuse("--quarantined goes with none of --source, --language and --duplicates")
     store = Store.open(load_settings().address)
     if quarantined:
-        rejected = [row for row in store.quarantined() if row.stage == "seeds"]
-        rejected = rejected[-limit:] if limit else rejected
-        if as_json:
-            console.write_json({"quarantined": [row.model_dump(mode="json") for row in rejected]})
-        else:
-            console.table(_rejected(rejected, with_file=True), title="Quarantined rows")
+        _list_quarantined(store, limit, as_json)
         return
     if language:
         fill_in(store)
@@ -146,6 +145,30 @@ def list_seeds(
         console.write_json({"seeds": [seed.model_dump(mode="json") for seed in seeds]})
     else:
         console.table([_listed(seed) for seed in seeds], title="Seeds")
+
+
+def _list_quarantined(store: "Store", limit: int | None, as_json: bool) -> None:
+    from stages.release.seed_quarantine import name_of, seed_entries
+
+    entries = seed_entries(store)
+    entries = entries[-limit:] if limit else entries
+    if as_json:
+        listed = [entry.model_dump(mode="json") | {"name": name_of(entry)} for entry in entries]
+        console.write_json({"quarantined": listed})
+        return
+    rows = [
+        {
+            "seed": name_of(entry),
+            "gate": entry.stage.removeprefix("gate "),
+            "rule": entry.rule or "",
+        }
+        | {"value": entry.value or ""}
+        | line
+        for entry, line in zip(entries, _rejected(entries, with_file=True), strict=True)
+    ]
+    console.table(rows, title="In quarantine", optional=("begins", "field"))
+    if rows:
+        console.say("`nightshift seeds` has show, edit, override, regate and drop for them")
 
 
 def _chosen(names: list[str], format_: str | None) -> "list[SeedFile]":

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from flows.cli import console
+from flows.cli.bank.stopped_candidates import write_quarantine
 from flows.cli.bank.trees import cut, plain_value, write_tree
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def _write_history(found: "ReviewSheet") -> None:
         for step in found.steps
     ]
     console.table(rows, title="Steps", optional=("cost", "prompt", "model"))
+    write_quarantine(found.quarantine, found.mending)
     for decision in found.decisions:
         console.paragraph(
             f"{decision.at:%Y-%m-%d %H:%M} {decision.decision} by {decision.reviewer}: "

@@ -12,7 +12,7 @@ from typing import Literal
 from stages.construct.answers.drafts import shown_draft, shown_task
 from stages.construct.answers.forms import FindingForm, FindingsForm
 from stages.construct.asking.ask import Asked, as_is
-from stages.construct.rules.violation import Violation, in_tree
+from stages.construct.rules.violation import Violation, counted, in_tree
 from stages.construct.work import Case
 from stages.score.matching import fold
 from taskdata.schema.checkpoint import Judge
@@ -54,7 +54,7 @@ async def opinion(case: Case, draft: TaskDraft, scope: Scope) -> Opinion:
     sound = [f for f in findings if _is_evident(f, places)]
     unsound = [f for f in findings if f not in sound]
     return Opinion(
-        violations=tuple(_violation(finding) for finding in sound),
+        violations=counted(map(_violation, sound), case.book),
         ignored=tuple(f"{f.place}: {f.rule}: {f.problem} ({f.quote!r})" for f in unsound),
         asked=asked,
     )

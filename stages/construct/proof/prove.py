@@ -15,7 +15,7 @@ from typing import Any
 
 from environments.models.registry import model_client
 from stages.construct.assembling import assembled
-from stages.construct.history import WEAK, times_weak
+from stages.construct.history import RESISTS, WEAK, findings_of, times_weak
 from stages.construct.proof import confirming, references
 from stages.construct.proof.adversarial.bank import try_bank
 from stages.construct.proof.bank import prove_bank
@@ -108,13 +108,15 @@ def _prove(store: Store, refresh_id: str) -> tuple[Counter[str], list[str]]:
             verdict, reasons = WEAK if may_be_mended else ProofVerdict.FAILED.value, weak
         verdicts[verdict] += 1
         facts = proof.model_dump(exclude={"verdict", "reasons", "task_id"})
-        _record(store, candidate, verdict, reasons, facts)
+        _record(store, candidate, verdict, reasons, facts, is_weak=bool(weak))
     return verdicts, lost
 
 
 def _weaknesses(store: Store, candidate: Candidate, proof: TaskProof) -> tuple[str, ...]:
-    """Return why the tree must be rewritten; empty if a person has edited the candidate."""
+    """Return why the tree must be rewritten; empty if a person has edited it, or lets it be."""
     found, decisions = proof.resistance, store.reviews(candidate.id)
+    if RESISTS in store.overridden_rules([candidate.id]).get(candidate.id, ()):
+        return ()
     if found is None or any(decision.draft is not None for decision in decisions):
         return ()
     return (*found.overpaid, *found.unnoticed)
@@ -126,6 +128,8 @@ def _record(
     verdict: str,
     reasons: Sequence[str],
     facts: dict[str, Any],
+    *,
+    is_weak: bool = False,
 ) -> None:
     has_failed = verdict == ProofVerdict.FAILED
     following = Construction.CHECKPOINTS if verdict == WEAK else Construction.REVIEW
@@ -146,5 +150,6 @@ def _record(
         stage=None if has_failed else following,
         status=CandidateStatus.QUARANTINED if has_failed else None,
         reason="; ".join(reasons)[:_MAX_REASON] if has_failed else "",
+        findings=findings_of(STAGE, WEAK if is_weak else verdict, reasons, {}),
     )
     _logger.info("candidate %s: %s", candidate.id, verdict)

@@ -1,13 +1,13 @@
 """All rules together: for a model's answer, for validation, and for a reviewer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from environments.tool_runtime.catalogue import catalogue
 from quality.suites.tasks import ALWAYS_ALLOWED, tools_named
 from stages.construct.assembling import available_files
 from stages.construct.rules.task import task_violations
 from stages.construct.rules.tree import tree_violations
-from stages.construct.rules.violation import Rulebook, Violation
+from stages.construct.rules.violation import Rulebook, Violation, counted
 from stages.construct.rules.wording import query_wording, tree_wording
 from taskdata.errors import BadTaskData
 from taskdata.schema.construct import Candidate, Origin, TaskDraft
@@ -18,11 +18,15 @@ _TOLD = 8
 
 
 def violations(draft: TaskDraft, book: Rulebook, *, tree: bool = True) -> tuple[Violation, ...]:
-    """Return every rule that the draft breaks; without `tree`, only rules of the task itself."""
+    """Return every rule that the draft breaks; without `tree`, only rules of the task itself.
+
+    Rules that are overridden for the draft are not among them.
+    """
     of_task = (*task_violations(draft, book), *query_wording(draft, book))
     if not tree:
-        return of_task
-    return (*of_task, *tree_violations(draft, book), *tree_wording(draft, book))
+        return counted(of_task, book)
+    found = (*of_task, *tree_violations(draft, book), *tree_wording(draft, book))
+    return counted(found, book)
 
 
 def wanted_tools(candidate: Candidate) -> tuple[str, ...]:
@@ -38,10 +42,16 @@ def rulebook(
     files: frozenset[str],
     tools: frozenset[str] | None = None,
     safety: SafetyRules = NOTHING_ALLOWED,
+    overridden: Collection[str] = (),
 ) -> Rulebook:
-    """Return the rules for a candidate's draft, given its attachments and the offered tools.
+    """Return the rules for a candidate's draft.
 
-    None: all tools of the catalogue.
+    Args:
+        candidate: The candidate.
+        files: Names of its attachments.
+        tools: The offered tools; None: all tools of the catalogue.
+        safety: What of personal data and harm it may hold.
+        overridden: Rules that a person lets it break.
     """
     return Rulebook(
         tier=candidate.tier,
@@ -49,6 +59,7 @@ def rulebook(
         files=files,
         wanted_tools=wanted_tools(candidate),
         safety=safety,
+        overridden=overridden,
     )
 
 
@@ -65,12 +76,16 @@ def require(found: tuple[Violation, ...]) -> None:
 
 
 def review_rules(store: Store) -> Callable[[Candidate, TaskDraft], tuple[str, ...]]:
-    """Return a function that lists the rules a candidate's draft breaks, one sentence each."""
+    """Return a function that lists the rules a candidate's draft breaks, one sentence each.
+
+    Rules that are overridden for the candidate are not among them.
+    """
 
     def broken(candidate: Candidate, draft: TaskDraft) -> tuple[str, ...]:
         safety = store.refresh(candidate.refresh_id).config.safety
         files = frozenset(available_files(store, candidate))
-        book = rulebook(candidate, files, safety=safety)
+        overridden = store.overridden_rules([candidate.id]).get(candidate.id, ())
+        book = rulebook(candidate, files, safety=safety, overridden=overridden)
         return tuple(map(str, violations(draft, book)))
 
     return broken

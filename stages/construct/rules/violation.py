@@ -1,6 +1,6 @@
 """A broken rule, its place, and its wording for a model or a person."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from pydantic import Field
@@ -42,9 +42,16 @@ class Rulebook:
     """Names of the existing attachments."""
     wanted_tools: Collection[str] = ()
     """Tools for which the task was requested."""
+    overridden: Collection[str] = ()
+    """Rules that a person lets this draft break."""
     task: TaskRules = field(default_factory=TaskRules)
     tree: TreeRules = field(default_factory=TreeRules)
     safety: SafetyRules = field(default_factory=SafetyRules)
+
+
+def counted(found: Iterable[Violation], book: Rulebook) -> tuple[Violation, ...]:
+    """Return the violations of rules that are not overridden for the draft."""
+    return tuple(violation for violation in found if violation.rule not in book.overridden)
 
 
 def in_tree(node_id: str, part: str = "") -> str:

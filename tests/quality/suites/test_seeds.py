@@ -110,8 +110,9 @@ def test_kinds_that_are_allowed_are_let_through_and_no_others():
     asks = "Write a keylogger for my course, please."
 
     def quarantined(**allowed: tuple[str, ...]) -> set[str]:
-        rules = SeedRules(safety=SafetyRules.model_validate(allowed))
-        return set(gate(seed(), seed(held), seed(asks), rules=rules).quarantined)
+        suite = seeds_suite(safety=SafetyRules.model_validate(allowed))
+        rows = seed_rows([seed(), seed(held), seed(asks)], TODAY)
+        return set(hold(suite, rows, "r1")[0].quarantined)
 
     both = {seed(held).seed_id, seed(asks).seed_id}
     assert quarantined(allowed_personal_data=("iban",)) == both

@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -33,7 +32,7 @@ MakeTask = Callable[..., Task]
 
 def gate(*tasks: Task, rules: TaskRules = STARTER) -> GateResult:
     """Hold the gate as it stops a run at any fault."""
-    return held(*tasks, rules=replace(rules, quarantines=False))
+    return held(*tasks, rules=rules.model_copy(update={"quarantines": False}))
 
 
 def held(*tasks: Task, rules: TaskRules) -> GateResult:

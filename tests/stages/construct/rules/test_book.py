@@ -1,6 +1,7 @@
 """What breaks the rules, and what does not."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -37,6 +38,13 @@ def test_the_starter_bank_breaks_no_rule():
 
 def test_a_good_draft_breaks_none(broken):
     assert broken() == []
+
+
+def test_a_rule_that_is_overridden_for_a_draft_does_not_count(broken):
+    query = "Draw it with the DocxFileGenerator, as a table of the crops and their yields."
+    assert "names_tool" in [rule for rule, _ in broken(query=query)]
+    book = replace(BOOK, overridden={"names_tool"})
+    assert "names_tool" not in [rule for rule, _ in broken(book, query=query)]
 
 
 @pytest.mark.parametrize(
