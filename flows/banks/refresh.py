@@ -28,8 +28,9 @@ from flows.serving.forms import REFRESH_AS_CONFIGURED, RefreshChanges
 from flows.serving.waking import Service, ServiceGone
 from flows.stage_flows import held_all_night, kept_model_servers
 from flows.stage_names import deployment_of
+from quality.encoders.choosing import find_for_duplicates
 from stages.construct.start import chosen_seeds, start_refresh
-from stages.intake.inbox import take_in
+from stages.intake.inbox import take_in, waiting
 from stages.intake.rows import Defaults
 from stages.release.review import awaiting
 from taskdata.schema.construct import (
@@ -180,11 +181,13 @@ def hold_bank(block: ExitStack, settings: Settings, bank: str) -> None:
 
 def _take_in(store: Store, settings: Settings, unchanged_seconds: float = 0.0) -> None:
     """Add the seeds that lie in the inbox; a file that cannot be read is quarantined, and named."""
+    encoder = find_for_duplicates() if any(waiting(settings.inbox)) else None
     report = take_in(
         store,
         settings.inbox,
         Defaults(),
-        unchanged_seconds=unchanged_seconds,
+        encoder,
+        unchanged_seconds,
         safety=settings.safety,
     )
     for error in report.errors.values():

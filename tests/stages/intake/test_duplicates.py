@@ -91,6 +91,8 @@ def test_no_pair_is_linked_twice():
 class LetterEncoder:
     """Texts that begin with the same letter mean the same."""
 
+    name = "letters"
+
     def encode(self, texts):
         import numpy as np
 
