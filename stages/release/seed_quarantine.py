@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from stages.intake.protection import protected
+from stages.intake.readers.raw import Fault
 from stages.intake.work import known_texts
 from stages.release.quarantine import SEED_GATE, decision, record_override
 from taskdata.banks.loader import describe
@@ -15,6 +17,7 @@ from taskdata.places import UNSTORABLE, first_place, is_unstorable
 from taskdata.schema.base import Value
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction
 from taskdata.schema.quarantine import QuarantineDecision
+from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
 from taskdata.schema.seed import EXCERPT_CHARACTERS, Ended, QuarantineEntry, SeedQuery, StoredSeed
 from taskdata.store import Store
 
@@ -122,7 +125,14 @@ def drop_seed(store: Store, name: str, reason: str, by: str) -> None:
     _end(store, found, decision(name, "drop", reason, by), reason)
 
 
-def edit_seed(store: Store, name: str, fields: dict[str, Any], reason: str, by: str) -> str:
+def edit_seed(
+    store: Store,
+    name: str,
+    fields: dict[str, Any],
+    reason: str,
+    by: str,
+    safety: SafetyRules = NOTHING_ALLOWED,
+) -> str:
     """Store a changed seed in the place of one in quarantine; return its id.
 
     Args:
@@ -131,10 +141,11 @@ def edit_seed(store: Store, name: str, fields: dict[str, Any], reason: str, by: 
         fields: What changes of text, source, url, collected_on and license.
         reason: Why.
         by: Who changed it.
+        safety: What becomes of personal data in the new text.
 
     Raises:
         Misuse: see `stopped_seed`, or nothing was changed.
-        BadTaskData: if the fields are none of a seed, or do not fit.
+        BadTaskData: if the fields are none of a seed, do not fit, or hold personal data.
     """
     found = stopped_seed(store, name)
     unknown = fields.keys() - set(_EDITABLE)
@@ -151,6 +162,7 @@ def edit_seed(store: Store, name: str, fields: dict[str, Any], reason: str, by: 
     place = first_place(query.model_dump(), is_unstorable)
     if place is not None:
         raise BadTaskData(f"seed {name}: field {place.where} {UNSTORABLE}")
+    query = _protected(name, query, safety)
     if query.seed_id == name:
         raise Misuse("nothing was changed")
     decided = decision(name, "edit", reason, by, replaced_by=query.seed_id)
@@ -164,6 +176,13 @@ def edit_seed(store: Store, name: str, fields: dict[str, Any], reason: str, by: 
     store.add_seeds([query], links, [], entry.origin, rows)
     _end(store, found, decided, f"edited by {decided.by}: now seed {query.seed_id}")
     return query.seed_id
+
+
+def _protected(name: str, query: SeedQuery, safety: SafetyRules) -> SeedQuery:
+    kept = protected(query, safety)
+    if isinstance(kept, Fault):
+        raise BadTaskData(f"seed {name}: {kept.field} {kept.reason}; say it without")
+    return kept
 
 
 def _end(store: Store, found: StoppedSeed, decided: QuarantineDecision, why: str) -> None:

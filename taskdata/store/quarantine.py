@@ -9,7 +9,17 @@ from taskdata.schema.construct import Candidate, CandidateStatus
 from taskdata.schema.quarantine import Finding, QuarantineDecision
 from taskdata.schema.seed import Ended, QuarantinedRow, QuarantineEntry
 from taskdata.store.connection import StoreConnection
-from taskdata.tables import CandidateRow, QuarantineDecisionRow, QuarantineRow, RefreshRow
+from taskdata.tables import (
+    CandidateRow,
+    ConstructionStepRow,
+    QuarantineDecisionRow,
+    QuarantineRow,
+    RefreshRow,
+    ReviewRow,
+)
+
+_SAFETY = frozenset({"harm", "injection", "personal_data"})
+"""Rules of which an override is for the very text that a person has read."""
 
 
 class QuarantineStore(StoreConnection):
@@ -79,12 +89,32 @@ class QuarantineStore(StoreConnection):
         return [QuarantineDecision.model_validate(row) for row in rows]
 
     def overridden_rules(self, items: Sequence[str]) -> dict[str, frozenset[str]]:
-        """Return, for those of the items that may break some rule, the names of these rules."""
+        """Return, for those of the items that may break some rule, the names of these rules.
+
+        An override of a rule about safety ends with the next draft: what a model or a person has
+        written since was not read by whoever decided.
+        """
         rules: dict[str, set[str]] = {}
         for decision in self.quarantine_decisions(items):
-            if decision.kind == "override" and decision.rule is not None:
-                rules.setdefault(decision.item, set()).add(decision.rule)
+            if decision.kind != "override" or decision.rule is None:
+                continue
+            if decision.rule in _SAFETY and self._is_drafted_since(decision):
+                continue
+            rules.setdefault(decision.item, set()).add(decision.rule)
         return {item: frozenset(names) for item, names in rules.items()}
+
+    def _is_drafted_since(self, decision: QuarantineDecision) -> bool:
+        """Return whether the candidate that a decision is about has another draft by now."""
+        steps = select(ConstructionStepRow).where(
+            ConstructionStepRow.candidate_id == decision.item, ConstructionStepRow.at > decision.at
+        )
+        reviews = select(ReviewRow).where(
+            ReviewRow.candidate_id == decision.item, ReviewRow.at > decision.at
+        )
+        with self._reading() as session:
+            drafts = [row.step.get("draft") for row in session.exec(steps)]
+            drafts += [row.draft for row in session.exec(reviews)]
+        return any(draft is not None for draft in drafts)
 
     def mended_candidates(self, bank: str) -> list[Candidate]:
         """Return the bank's open candidates that have been in quarantine, of any refresh."""

@@ -66,10 +66,10 @@ def edit(
     """Change a seed in quarantine: what it becomes is a new seed, for the next refresh."""
     from stages.release.seed_quarantine import edit_seed, stopped_seed
 
-    store = _opened()[1]
+    settings, store = _opened()
     found = stopped_seed(store, seed)
     fields = edited(file, found.editable if file is None else {})
-    became = edit_seed(store, seed, fields, reason, reviewer_of(reviewer))
+    became = edit_seed(store, seed, fields, reason, reviewer_of(reviewer), settings.safety)
     console.say(f"{seed}: is now seed {became}; the next `nightshift refresh` takes it up")
 
 

@@ -14,7 +14,12 @@ from stages.construct.start import start_refresh
 from stages.release.quarantine import override
 from stages.release.release import compose, release
 from taskdata.errors import GateFailed
-from taskdata.schema.construct import CandidateStatus, Construction, RefreshStatus
+from taskdata.schema.construct import (
+    CandidateStatus,
+    Construction,
+    RefreshStatus,
+    ReviewDecision,
+)
 from taskdata.schema.quarantine import Finding
 from taskdata.schema.seed import QuarantinedRow, SeedQuery
 
@@ -166,6 +171,23 @@ def test_a_candidate_that_a_stage_stopped_is_due_there_again(
     assert store.candidate(one.id).status is CandidateStatus.OPEN
 
 
+@pytest.mark.parametrize(("rule", "holds_on"), [("personal_data", False), ("tools_named", True)])
+def test_an_override_about_safety_ends_with_the_draft_that_was_read(store, stopped, rule, holds_on):
+    finding = Finding(gate="gate candidates", rule=rule, reason=rule)
+    store.set_candidate(stopped.id, status=CandidateStatus.QUARANTINED, findings=[finding])
+    override(store, "sums", rule, "It is mine.", "ada")
+    assert rule in store.overridden_rules([stopped.id])[stopped.id]
+    edit = ReviewDecision(
+        candidate_id=stopped.id,
+        decision="edit",
+        reviewer="bob",
+        at=datetime.now(UTC),
+        draft=store.draft(stopped.id).model_copy(update={"query": "Write to another person."}),
+    )
+    store.record_review(edit, stage=Construction.PROVE, status=CandidateStatus.OPEN)
+    assert (rule in store.overridden_rules([stopped.id]).get(stopped.id, ())) is holds_on
+
+
 def test_rules_of_a_stage_are_overridden_one_by_one(
     command, store, refresh, new_task, new_candidate
 ):
@@ -262,6 +284,11 @@ def test_wider_limits_let_a_seed_pass_that_is_gated_again(command, short_seed, t
         (["edit", "SEED"], "{}", "nothing was changed"),
         (["edit", "SEED"], '{"text": ""}', "text"),
         (["edit", "SEED"], '{"attachments": []}', "'attachments' cannot be edited"),
+        (
+            ["edit", "SEED"],
+            '{"text": "Pay the deposit to DE89 3704 0044 0532 0130 00."}',
+            "text holds personal data: iban (characters 20-46)",
+        ),
         (["edit", "none"], "{}", "'none' is not in the store"),
         (["edit", "row-99"], "{}", "'row-99' is not in quarantine"),
     ],
