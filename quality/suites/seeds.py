@@ -12,6 +12,7 @@ from pydantic import Field
 from quality.gates import Distribution, Suite
 from quality.injection import injection_signs
 from quality.safety.columns import SAFETY_COLUMNS, safety_columns, safety_expectations
+from quality.safety.personal import masked
 from quality.suites.expectations import (
     between,
     empty,
@@ -107,7 +108,11 @@ def _bad_url(url: str | None) -> str | None:
         fits = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         fits = False
-    return None if fits and not re.search(r"[\s\x00-\x1f\x7f<>\"]", url) else url[:_SHOWN] or "''"
+    return (
+        None
+        if fits and not re.search(r"[\s\x00-\x1f\x7f<>\"]", url)
+        else masked(url)[:_SHOWN] or "''"
+    )
 
 
 def _fit(rules: SeedRules, safety: SafetyRules) -> list["Expectation"]:

@@ -282,7 +282,7 @@ def _quarantined(origin: str, raw: RawRow, fault: Fault) -> QuarantinedRow:
         row=raw.number,
         field=fault.field,
         reason=fault.reason,
-        excerpt=masked(raw.excerpt),
+        excerpt=masked(raw.excerpt)[:EXCERPT_CHARACTERS],
         at=datetime.now(UTC),
     )
 

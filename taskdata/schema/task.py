@@ -151,9 +151,9 @@ class Provenance(Value):
 
         Its tree may have any depth and number of leaves, a node whose children's weights add up to
         0 scores 0, and where its query names no file, any file that an agent leaves is meant. In a
-        task of our own these are faults.
+        task of our own these are faults, whatever source its seed names.
         """
-        return self.source == GTA_WORKFLOW
+        return self.source == GTA_WORKFLOW and self.seed_id is None
 
 
 class TaskBrief(Value):

@@ -13,6 +13,8 @@ MAX_ROW_BYTES = 2 << 20
 
 _CHUNK = 1 << 16
 _NAME_CHARACTERS = 80
+_SPARE_CHARACTERS = 300
+"""Longer than any piece of personal data, of which a beginning alone would not be recognised."""
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _BOM = b"\xef\xbb\xbf"
 
@@ -33,7 +35,7 @@ class RawRow:
     number: int
     """Counted from 1: the line of a JSONL file, else the row without the header."""
     excerpt: str
-    """Beginning of the row, at most 300 characters."""
+    """Beginning of the row, longer than a quarantine keeps, so that no personal data is cut."""
     fields: Mapping[str, object] = field(default_factory=dict)
     fault: Fault | None = None
 
@@ -71,7 +73,7 @@ def capped_lines(stream: BinaryIO) -> Iterator[Line]:
 
 def first_words(text: str) -> str:
     """Return the beginning of `text` for the quarantine, in a form that any database stores."""
-    return _UNSTORABLE.sub("\ufffd", text[:EXCERPT_CHARACTERS])
+    return _UNSTORABLE.sub("\ufffd", text[: EXCERPT_CHARACTERS + _SPARE_CHARACTERS])
 
 
 def short_name(name: object) -> str:

@@ -40,6 +40,12 @@ def test_sound_seeds_pass():
     assert result.failures == ()
 
 
+def test_an_address_that_names_a_person_is_not_repeated():
+    row = seed_rows([seed(url="mailto:jane.doe@posteo.de")], TODAY)[0]
+
+    assert row["bad_url"] == "mailto:[EMAIL]"
+
+
 BROKEN: list[tuple[dict[str, object], str]] = [
     ({"text": "   Sum it up.   "}, "a seed has 20 to 20000 characters (found: 10)"),
     ({"text": "x" * 20_001}, "a seed has 20 to 20000 characters (found: 20001)"),

@@ -236,6 +236,8 @@ def test_a_task_in_its_published_form_may_have_any_tree_and_no_named_file(make_t
 
     assert held(make_task(**fields, provenance=published), rules=TaskRules()).quarantined == ()
     assert held(make_task(**fields), make_task("sound"), rules=TaskRules()).quarantined
+    of_a_seed = make_task(**fields, provenance=published.model_copy(update={"seed_id": "s"}))
+    assert held(of_a_seed, make_task("sound"), rules=TaskRules()).quarantined
 
 
 def test_a_row_that_never_was_a_task_is_stopped(make_task: MakeTask):

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from stages.intake.duplicates import DuplicateIndex
 from stages.intake.inbox import take_in
 from stages.intake.languages import fill_in
@@ -33,6 +35,25 @@ def test_a_seed_with_personal_data_is_quarantined_without_repeating_it(store, ad
     assert rejected.reason == "holds personal data: iban (characters 20-46)"
     assert "[IBAN]" in rejected.excerpt
     assert IBAN not in rejected.model_dump_json()
+
+
+@pytest.mark.parametrize("before", range(270, 300, 5))
+def test_no_beginning_of_personal_data_is_left_where_an_excerpt_ends(add, store, before):
+    text = ("We moved house. " * 30)[: before - len('{"text": "') - 1]
+    add(row(f"{text} {IBAN} " + "Write to a@b.de. " * 5))
+
+    (rejected,) = store.quarantined()
+    assert "DE89" not in rejected.excerpt
+    assert len(rejected.excerpt) <= 300
+
+
+def test_an_excerpt_that_masking_makes_longer_is_stored(add, store):
+    report = add(
+        row("Write to ann@b.de or to bob@c.de. " * 20) + row("Sum the figures up, please.")
+    )
+
+    assert (report.quarantined, len(report.added)) == (1, 1)
+    assert "[EMAIL]" in store.quarantined()[0].excerpt
 
 
 def test_under_mask_the_seed_is_stored_with_the_kind_in_place_of_the_datum(store, folder):
