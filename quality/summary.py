@@ -126,6 +126,7 @@ def _header(run: Run, tasks: Mapping[str, Task]) -> RunHeader:
         sandbox=config.sandbox,
         repetitions=config.repetitions,
         refinement_rounds=config.refinement_rounds,
+        feedback=config.feedback if config.refinement_rounds else (),
         tasks=len(tasks),
         dashboard=run.dashboard,
         error=run.error,

@@ -46,6 +46,8 @@ class Row(NamedTuple):
     failed: Share
     """Failed trials of those that were scored."""
     shares: Sequence[Share]
+    by_model: int
+    """Number of its stages and types that a model gave where rules gave none."""
 
 
 class Distribution(NamedTuple):
@@ -132,4 +134,5 @@ def _row(
             # Requirements are counted, and their trials are fewer.
             *(share(group.requirements[level], None, failed=level.value) for level in _LEVELS),
         ],
+        sum(n for kind in ("stage", "type") for n in group.of_model.get(kind, {}).values()),
     )

@@ -62,6 +62,8 @@ class RunHeader(Value):
     sandbox: str
     repetitions: int
     refinement_rounds: int
+    feedback: tuple[str, ...] = ()
+    """The arms of the refinement rounds."""
     tasks: int
     dashboard: str | None = None
     error: str | None = None

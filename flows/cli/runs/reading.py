@@ -35,7 +35,8 @@ def opened(run_id: str | None) -> "tuple[Settings, Store, Run]":
 
     settings = load_settings()
     store = Store.open(settings.address)
-    return settings, store, store.run(run_id) if run_id else store.latest_run()
+    is_latest = run_id in (None, "latest")
+    return settings, store, store.latest_run() if is_latest else store.run(str(run_id))
 
 
 def results(

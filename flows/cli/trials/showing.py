@@ -142,7 +142,7 @@ def _listed(result: "TrialResult") -> dict[str, str]:
     return {
         "trial": trial.id,
         "task": trial.task_id,
-        "rep": str(trial.repetition),
+        "rep": str(trial.repetition + 1),
         "round": str(trial.round),
         "arm": trial.arm,
         "root score": _range(result),
@@ -181,7 +181,7 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
     arm = f" of arm {trial.arm}" if trial.arm else ""
     if trial.parent_trial_id is not None:
         arm += f", after trial {trial.parent_trial_id}"
-    console.say(f"Repetition {trial.repetition}, round {trial.round}{arm}: {_state(result)}")
+    console.say(f"Repetition {trial.repetition + 1}, round {trial.round}{arm}: {_state(result)}")
     if trial.feedback:
         console.say("Feedback on the attempt before:")
         console.block(trial.feedback)

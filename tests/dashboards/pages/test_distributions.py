@@ -68,6 +68,13 @@ def test_each_figure_leads_to_its_trials_and_nothing_leads_nowhere(failures):
     assert by_agent.rows[1].failed.href == f"../runs/r/dashboard.html{where}"
 
 
+def test_stages_and_types_that_a_model_gave_are_counted_beside_the_group(failures):
+    of_model = {"stage": {"plan": 2}, "type": {"data_extraction": 1}, "long_run": {"loop": 5}}
+    groups = {"agent": (group("react:a/b", of_model=of_model), group("nop"))}
+    (by_agent,) = distributions(failures.model_copy(update={"groups": groups}))
+    assert [row.by_model for row in by_agent.rows] == [3, 0]
+
+
 def test_the_page_can_look_up_every_group_that_a_link_names(failures):
     found = groups_on_page(failures)
     assert found["agents"]["react:a/b"] == {

@@ -144,4 +144,4 @@ def test_a_refined_trial_names_the_one_before(command, trials):
         changes = {"id": "t-refined", "round": 1, "arm": "none", "parent_trial_id": first.id}
         store.plan_trials([first.model_copy(update=changes)])
     told = command("show", "t-refined").stdout
-    assert f"Repetition 0, round 1 of arm none, after trial {first.id}: due" in told
+    assert f"Repetition 1, round 1 of arm none, after trial {first.id}: due" in told
