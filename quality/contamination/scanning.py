@@ -19,6 +19,7 @@ _LONGEST_WORD = 4_096
 _CANARY_AT_MOST = 100
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _GZIP = b"\x1f\x8b"
+_UNREADABLE = (OSError, EOFError, zlib.error)
 
 
 class Finding(Value):
@@ -110,9 +111,12 @@ def _scan_file(path: Path, index: BankIndex, canary: str) -> tuple[list[Finding]
             finder.feed(line, piece)
     except _NotText:
         reason = "it is no text: only canaries were looked for; extract its text first"
-        canaries = dict.fromkeys(_canaries_in_bytes(path), 1)
-    except (OSError, EOFError, zlib.error) as exc:
-        reason = f"cannot be read to its end: {getattr(exc, 'strerror', None) or exc}"
+        try:
+            canaries = dict.fromkeys(_canaries_in_bytes(path), 1)
+        except _UNREADABLE as exc:
+            reason = _cut_off(exc)
+    except _UNREADABLE as exc:
+        reason = _cut_off(exc)
     marked = [
         Finding(file=str(path), line=at, task=None, canary=c, is_own_canary=c == canary)
         for c, at in canaries.items()
@@ -130,11 +134,22 @@ def _scan_file(path: Path, index: BankIndex, canary: str) -> tuple[list[Finding]
     return marked + shared, reason
 
 
+def _cut_off(exc: Exception) -> str:
+    return f"cannot be read to its end: {getattr(exc, 'strerror', None) or exc}"
+
+
+def _unpacked(raw: BufferedReader) -> gzip.GzipFile | BufferedReader:
+    is_packed = raw.read(2) == _GZIP
+    raw.seek(0)
+    return gzip.GzipFile(fileobj=raw) if is_packed else raw
+
+
 def _canaries_in_bytes(path: Path) -> set[str]:
     """Return the canaries in metadata that stands in the file as it is."""
     found: set[str] = set()
     rest = ""
-    with path.open("rb") as stream:
+    with path.open("rb") as raw:
+        stream = _unpacked(raw)
         while piece := stream.read(_PIECE):
             text = rest + piece.decode("latin-1")
             found.update(match.lower() for match in PATTERN.findall(text))
@@ -147,9 +162,7 @@ def _pieces(path: Path) -> Iterator[tuple[int, str]]:
     if not path.is_file():
         raise OSError("it is no regular file")
     with path.open("rb") as raw:
-        is_packed = raw.read(2) == _GZIP
-        raw.seek(0)
-        stream = gzip.GzipFile(fileobj=raw) if is_packed else raw
+        stream = _unpacked(raw)
         head = stream.read(_HEAD)
         stream.seek(0)
         encoding = "utf-16" if head[:2] in _UTF16 else "utf-8"

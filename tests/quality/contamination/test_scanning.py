@@ -135,3 +135,12 @@ def test_every_query_of_the_starter_is_found_and_an_unrelated_text_is_not(tmp_pa
 
 def test_words_of_languages_without_spaces_are_characters():
     assert words_of("港の記録 Log 3") == ["港", "の", "記", "録", "log", "3"]
+
+
+def test_a_canary_in_a_compressed_archive_is_found(tmp_path, index):
+    (tmp_path / "dump.tar.gz").write_bytes(gzip.compress(b"name\0\0" + CANARY.encode()))
+
+    report = scan([tmp_path], index, CANARY)
+
+    assert [one.canary for one in report.findings] == [CANARY]
+    assert "only canaries" in report.unread[0].reason

@@ -54,7 +54,7 @@ def test_a_bad_line_costs_that_line_alone(line, reason):
     assert good.fault is also_good.fault is None
     assert reason in bad.fault.reason
     assert bad.number == 2
-    assert len(bad.excerpt) <= EXCERPT_CHARACTERS
+    assert len(bad.excerpt) <= 2 * EXCERPT_CHARACTERS
 
 
 def test_a_line_that_is_nested_too_deeply_names_the_field():
