@@ -61,7 +61,7 @@ def seed_entries(store: Store, *, lasting: bool = True) -> list[QuarantineEntry]
 
 
 def all_entries(store: Store, name: str) -> tuple[QuarantineEntry, ...]:
-    """Return everything that stopped a seed or a refused row, also what no longer does.
+    """Return everything that stopped a seed or a refused row, ended or not.
 
     Raises:
         Misuse: if there is neither.
@@ -134,7 +134,7 @@ def edit_seed(store: Store, name: str, fields: dict[str, Any], reason: str, by: 
 
     Raises:
         Misuse: see `stopped_seed`, or nothing was changed.
-        BadTaskData: if the fields are none of a seed, or do not fit.
+        BadTaskData: if a field is no field of a seed, or does not fit.
     """
     found = stopped_seed(store, name)
     unknown = fields.keys() - set(_EDITABLE)

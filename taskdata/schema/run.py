@@ -80,7 +80,7 @@ class RunConfig(ToolBackends):
     user_base_url: str | None = None
     """Endpoint of `user`."""
     labeller: NamedModel | None = None
-    """`provider/model` that labels what rules leave open of failed trials; empty: rules alone."""
+    """`provider/model` that adds the labels that rules leave open; empty: rules alone."""
     labeller_base_url: str | None = None
     """Endpoint of `labeller`."""
     threshold: float = Field(default=7.0, ge=0, lt=10)

@@ -79,7 +79,7 @@ def drop(
 
 
 def say_who_takes_it_up(candidate: "Candidate") -> None:
-    """Say how a candidate that is no longer in quarantine goes on."""
+    """Say how a candidate that has left quarantine goes on."""
     console.say(f"`nightshift refresh --resume {candidate.refresh_id}` takes it up")
 
 

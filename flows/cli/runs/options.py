@@ -110,7 +110,7 @@ class RunOptions:
     labeller: Annotated[
         str | None,
         typer.Option(
-            help="provider/model that labels of failed trials what rules leave open; default: "
+            help="provider/model that adds the failure labels that rules leave open; default: "
             "rules alone."
         ),
     ] = None
