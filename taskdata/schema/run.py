@@ -104,8 +104,8 @@ class RunConfig(ToolBackends):
     deadlines: Deadlines = Deadlines()
     """How long a trial may take beside its agent's `budget.max_seconds`."""
     max_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """What the models of agents, users, tools, judge and labeller may cost together; empty: no
-    limit."""
+    """What the models of agents, users, tools, judge, critic and labeller may cost together; empty:
+    no limit."""
     replies: Replies = "ask"
     """`keep`: equal questions are asked once, whatever the run; `replay`: nothing is asked."""
     purpose: Purpose = "evaluation"
