@@ -26,8 +26,8 @@ def failures(
     Args:
         agents: Their numbers.
         styles: How each is drawn.
-        page: Of the run, to whose trials bars lead, as seen from the page with the figure; empty:
-            the same page.
+        page: Address of the run's page, whose trials bars link to, as seen from the page with the
+            figure; empty: the same page.
     """
     counts = [n for a in agents for labels in a.failures.values() for n in labels.values()]
     if not any(counts):

@@ -9,13 +9,13 @@ from taskdata.schema.night import FailureCluster, Morning
 
 
 class ClusterRow(NamedTuple):
-    """A cluster with since when it is known."""
+    """Failures that share a cause, and since when the cause is known."""
 
     cluster: FailureCluster
     href: str
     """Where its trials are listed."""
     first_seen: str | None
-    """Run id of the first comparable night that had it; None: nobody has compared."""
+    """Run id of the first comparable night that had it; None: the nights were not compared."""
     nights: int
     """Nights in a row that have had it, with this one."""
 

@@ -72,7 +72,7 @@ def distributions(
     Args:
         failures: The run's.
         agents: Names of agents in the order of their rows; others stand after them.
-        page: Of the run, as seen from the page with the tables; empty: the same page.
+        page: Address of the run's page, as seen from the page with the tables; empty: the same.
     """
     stages = _occurring(failures, "stage")
     types = _occurring(failures, "type")

@@ -16,19 +16,19 @@ COMPETING = FIRST | {"competing": "yes"}
 
 
 def trials_where(conditions: Mapping[str, str], n: int | None = None, page: str = "") -> str:
-    """Return where the trials are listed for which all conditions hold.
+    """Return the address of the list of trials for which all conditions hold.
 
     Args:
         conditions: What must hold: `data-` attributes of the rows, or groups of agents and tasks.
-        n: How many they are, which is said where the page has fewer.
-        page: Of the run, as seen from the page with the link; empty: the same page.
+        n: The number of these trials; the list says if the page has fewer.
+        page: Address of the run's page, as seen from the page with the link; empty: the same.
     """
     known = dict(conditions) if n is None else {**conditions, "n": str(n)}
     return f"{page}#trials?{urlencode(known, quote_via=quote)}"
 
 
 def trials_of_cluster(cluster: FailureCluster, page: str = "") -> str:
-    """Return where the trials of a cluster are listed; `page` as for `trials_where`."""
+    """Return the address of the list of a cluster's trials; `page` as for `trials_where`."""
     return trials_where({"cluster": cluster.short_key}, cluster.trials, page)
 
 

@@ -69,7 +69,7 @@ def has_failed(result: TrialResult) -> bool:
 
 
 def _taking_turns(results: Sequence[TrialResult], seed: str) -> list[TrialResult]:
-    """Return the trials in an order of chance in which agents, tiers and categories take turns."""
+    """Return the trials in a random order in which agents, tiers and categories take turns."""
     order = random.Random(seed)  # noqa: S311 - no secret
     strata: dict[tuple[str, str, str], list[TrialResult]] = defaultdict(list)
     for result in sorted(results, key=lambda result: result.trial.id):

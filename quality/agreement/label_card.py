@@ -191,7 +191,7 @@ def _share(having: NDArray[np.bool_], among: NDArray[np.bool_], tasks: Sequence[
 
 
 def _varying(estimate: Estimate) -> Estimate:
-    """Return the estimate without an interval of no width: the draws could not differ."""
+    """Return the estimate; an interval of width 0, from equal draws, is left out."""
     ci95 = estimate.ci95
     is_flat = ci95 is not None and ci95[1] - ci95[0] < 1e-12
     return estimate.model_copy(update={"ci95": None}) if is_flat else estimate

@@ -124,7 +124,7 @@ def _beside(kind: PersonalKind) -> re.Pattern[str]:
 
 
 def _is_iban(number: str) -> bool:
-    # The rules of single countries know only the banks of today.
+    # The rules for single countries list their banks, and such lists go out of date.
     return bool(_validator("iban").is_valid(number, check_country=False))
 
 

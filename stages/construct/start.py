@@ -218,7 +218,9 @@ def _left_out(refresh_id: str, repeated: Repeated) -> QuarantinedRow:
 def _taken_up(mended: Sequence[Candidate]) -> str:
     if not mended:
         return ""
-    return f"{len(mended)} mended ones of earlier refreshes taken up; first: {mended[0].task_id}"
+    return (
+        f"{len(mended)} mended candidates of earlier refreshes taken up; first: {mended[0].task_id}"
+    )
 
 
 def _note(repeated: Sequence[Repeated]) -> str:

@@ -1,6 +1,6 @@
 """Lost context: what an agent does again, or asks for, after earlier turns were left out.
 
-The harness leaves out turns that do not fit the model's context any more and tells the agent so.
+The harness leaves out turns that do not fit the model's context, and tells the agent so.
 An agent may look at one thing again; who repeats more, or asks for what it was given, has lost it.
 """
 
@@ -27,7 +27,7 @@ class _Cut:
     turn: int
     """Number of the model call before it."""
     forgotten: int
-    """Number of the last turn that is not, or not wholly, in the context any more."""
+    """Number of the last turn that was left out of the context, wholly or in part."""
 
 
 def lost_context(record: Record) -> list[Evidence]:

@@ -63,7 +63,7 @@ def earlier_work(attempt: RunningAttempt, task: Task) -> EarlierWork | None:
 def agents_files(outcome: TrialOutcome, task: Task) -> tuple[Deliverable, ...]:
     """Return the files that the agent left, without those that Nightshift adds to a trial.
 
-    Answers of tools that are called again after a trial are no business of an agent's.
+    Results of tools that are called again after a trial, for scoring, are not shown to an agent.
     """
     ours = {ASKED_AGAIN} if task.asks_again else set()
     if task.services:

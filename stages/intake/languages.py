@@ -1,4 +1,4 @@
-"""Languages of seeds that were stored before languages were."""
+"""Languages of seeds that were stored before Nightshift recorded languages."""
 
 from quality.language import language_of
 from taskdata.store import Store

@@ -56,7 +56,7 @@ def rescoring_config(source: Run, **changes: object) -> RunConfig:
         "rescores": source.id,
         "replies": "ask",
         "max_usd": None,
-        # What is scored again is labelled by rules alone, for nobody asked for another bill.
+        # A rescoring asks no labeller, whose calls would cost money that nobody asked to spend.
         "labeller": None,
         "labeller_base_url": None,
     }

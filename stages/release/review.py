@@ -59,7 +59,7 @@ class ReviewSheet(Value):
     confirmation: ConstructionStep | None = None
     """The step that compared a second solution with the reference; None: there was none."""
     quarantine: tuple[QuarantineEntry, ...] = ()
-    """By which rules it was stopped, and its seed, with those that no longer stop it."""
+    """The rules by which it or its seed was stopped, including those that have ended."""
     mending: tuple[QuarantineDecision, ...] = ()
     """What people decided about it in quarantine, and about its seed."""
 

@@ -64,7 +64,7 @@ def seed_entries(store: Store, *, lasting: bool = True) -> list[QuarantineEntry]
 
 
 def all_entries(store: Store, name: str) -> tuple[QuarantineEntry, ...]:
-    """Return everything that stopped a seed or a refused row, also what no longer does.
+    """Return everything that stopped a seed or a refused row, ended or not.
 
     Raises:
         Misuse: if there is neither.
@@ -145,7 +145,7 @@ def edit_seed(
 
     Raises:
         Misuse: see `stopped_seed`, or nothing was changed.
-        BadTaskData: if the fields are none of a seed, do not fit, or hold personal data.
+        BadTaskData: if a field is no field of a seed, does not fit, or holds personal data.
     """
     found = stopped_seed(store, name)
     unknown = fields.keys() - set(_EDITABLE)

@@ -1,4 +1,4 @@
-"""Withdraw a task: runs and releases from now on leave it out, and say why."""
+"""Withdraw a task: later runs and releases leave it out, and say why."""
 
 from datetime import UTC, datetime
 
@@ -19,7 +19,7 @@ def withdraw(store: Store, bank: str, task_id: str, reason: str) -> tuple[Withdr
             now and as releases of the bank have held it. `bank@version` or a hash: only as that
             release holds it.
         task_id: The task.
-        reason: Why nobody should be measured on it.
+        reason: Why no agent should be measured on it.
 
     Raises:
         Misuse: if the reason is blank or too long, or the bank or the task is unknown.
@@ -46,7 +46,7 @@ def _hashes(store: Store, bank: str, task_id: str) -> list[str]:
     try:
         found = find_bank(store, bank, [task_id])
     except Misuse:
-        # The newest release may hold the task no longer.
+        # The newest release need not hold the task.
         if earlier:
             return earlier
         raise

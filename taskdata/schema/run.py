@@ -80,7 +80,7 @@ class RunConfig(ToolBackends):
     user_base_url: str | None = None
     """Endpoint of `user`."""
     labeller: NamedModel | None = None
-    """`provider/model` that labels what rules leave open of failed trials; empty: rules alone."""
+    """`provider/model` that adds the labels that rules leave open; empty: rules alone."""
     labeller_base_url: str | None = None
     """Endpoint of `labeller`."""
     threshold: float = Field(default=7.0, ge=0, lt=10)
@@ -104,8 +104,8 @@ class RunConfig(ToolBackends):
     deadlines: Deadlines = Deadlines()
     """How long a trial may take beside its agent's `budget.max_seconds`."""
     max_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """What the models of agents, users, tools, judge and labeller may cost together; empty: no
-    limit."""
+    """What the models of agents, users, tools, judge, critic and labeller may cost together; empty:
+    no limit."""
     replies: Replies = "ask"
     """`keep`: equal questions are asked once, whatever the run; `replay`: nothing is asked."""
     purpose: Purpose = "evaluation"

@@ -46,7 +46,7 @@ class SafetyRules(Value):
     allowed_personal_data: tuple[PersonalKind, ...] = ()
     """Kinds that are let through as they are."""
     allowed_harms: tuple[Harm, ...] = ()
-    """Categories that are let through, such as `malware` for a bank of defenders' tasks."""
+    """Categories that are let through, such as `malware` for a bank of tasks against malware."""
     ask_model: bool = Field(default=False)
     """Whether the model of a refresh also judges each seed before it drafts a task from it."""
 

@@ -87,7 +87,7 @@ class StoredSeed(Value):
     """Row in that file, counted from 1."""
     added_at: datetime
     language: LanguageCode | None = None
-    """Of its text; None: it was stored before languages were."""
+    """Of its text; None: the seed was stored before languages were recorded."""
     duplicate_of: tuple[SeedLink, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""Withdrawals: tasks that nobody should be measured on any more, and why."""
+"""Withdrawals: tasks on which no agent should be measured, and why."""
 
 from datetime import datetime
 from typing import Annotated

@@ -183,10 +183,10 @@ class CallStore(StoreConnection):
     def spent_usd(self, run_id: str) -> float | None:
         """Return what the run has paid models for in USD; None: unknown.
 
-        The models behind tools, the judge and the labeller are counted; pictures and clips, which a
-        run with a cap on money is not allowed, are not. An unknown cost counts as the most that it
-        can be, and so does what failed attempts may be charged. Shared replies that other runs have
-        paid for, and imported results, cost this run nothing.
+        The models behind tools, the judge, the critic and the labeller are counted; pictures and
+        clips, which a run with a cap on money is not allowed, are not. An unknown cost counts as
+        the most that it can be, and so does what failed attempts may be charged. Shared replies
+        that other runs have paid for, and imported results, cost this run nothing.
         """
         query = _sums(_TOKENS, _USD_AT_MOST).join(TrialRow, _OF_ITS_TRIAL)
         return self._sum(query.where(col(TrialRow.run_id) == run_id))[2]

@@ -32,7 +32,7 @@ def annotate(
     ] = False,
     trials: Annotated[
         int | None,
-        typer.Option(min=1, help="With --labels: a sample of so many, the same for everybody."),
+        typer.Option(min=1, help="With --labels: size of a sample, the same for everybody."),
     ] = None,
     open_: Annotated[
         bool, typer.Option("--open/--no-open", help="Open it in the browser of this machine.")

@@ -24,7 +24,7 @@ def check_contamination(
     words: Annotated[
         int, typer.Option(min=5, max=100, help="Words in a row that count as an overlap.")
     ] = 13,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many findings.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, help="The most findings to show.")] = 100,
     as_json: JsonOption = False,
 ) -> None:
     """Look for a bank's canary, queries and requirements in files; exit code 1 if found."""

@@ -40,7 +40,7 @@ def override(
 
 
 def regate(candidate: CandidateArgument, reviewer: ReviewerOption = None) -> None:
-    """Have what stopped a candidate judge it again, and it alone."""
+    """Have the gate or stage that stopped a candidate judge this one again."""
     from flows.banks.gates import hold_refresh_gate
     from flows.locks import run_lock
     from stages.release.quarantine import reopen, sentence, stopped
@@ -71,7 +71,7 @@ def regate(candidate: CandidateArgument, reviewer: ReviewerOption = None) -> Non
 def drop(
     candidate: CandidateArgument, reason: ReasonOption, reviewer: ReviewerOption = None
 ) -> None:
-    """End a candidate in quarantine for good."""
+    """Reject a candidate in quarantine for good."""
     from stages.release.quarantine import drop
 
     dropped = drop(_opened()[1], candidate, reason, reviewer_of(reviewer))
@@ -79,7 +79,7 @@ def drop(
 
 
 def say_who_takes_it_up(candidate: "Candidate") -> None:
-    """Say how a candidate that is no longer in quarantine goes on."""
+    """Say how a candidate that has left quarantine goes on."""
     console.say(f"`nightshift refresh --resume {candidate.refresh_id}` takes it up")
 
 

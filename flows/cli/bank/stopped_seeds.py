@@ -90,7 +90,7 @@ def override(
 
 
 def regate(seed: SeedArgument, reviewer: ReviewerOption = None) -> None:
-    """Have the gate judge a seed again, and it alone: its limits may have changed."""
+    """Have the gate judge this one seed again: the gate's limits may have changed."""
     from flows.banks.gates import hold_refresh_gate
     from flows.locks import run_lock
     from stages.release.quarantine import sentence
@@ -114,7 +114,7 @@ def regate(seed: SeedArgument, reviewer: ReviewerOption = None) -> None:
 
 
 def drop(seed: SeedArgument, reason: ReasonOption, reviewer: ReviewerOption = None) -> None:
-    """End a seed in quarantine, or a refused row, for good."""
+    """Reject a seed in quarantine, or a refused row, for good."""
     from stages.release.seed_quarantine import drop_seed
 
     drop_seed(_opened()[1], seed, reason, reviewer_of(reviewer))

@@ -42,7 +42,7 @@ def withdraw(
     for page in pages:
         console.say(f"Page: {page}")
     console.paragraph(
-        "Runs from now on leave it out; results of earlier runs keep their figures and say that "
+        "Later runs leave it out; results of earlier runs keep their figures and say that "
         "it was withdrawn. A task that is changed gets another hash, and is not withdrawn."
     )
 

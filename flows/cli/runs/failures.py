@@ -119,7 +119,10 @@ def _write_groups(run: "Run", by: str, groups: "tuple[GroupFailures, ...]") -> N
         console.table(levels, title="Requirements that do not hold, by level (GTA-2, table 10)")
     authors = [row for group in groups for row in _authors(column, group)]
     if authors:
-        console.table(authors, title=f"By whom the labels are; the model is {run.config.labeller}")
+        console.table(
+            authors,
+            title=f"Labels given by rules and by a model; the model is {run.config.labeller}",
+        )
     told = "" if by == "agent" else "Controls are left out. "
     if by == "deliverable-type":
         told += "A task that asks for files of two types counts for both. "

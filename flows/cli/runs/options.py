@@ -84,7 +84,9 @@ class RunOptions:
     ] = None
     critic: Annotated[
         str | None,
-        typer.Option(help="provider/model that writes the feedback of the arms critic..."),
+        typer.Option(
+            help="provider/model that writes the feedback of the arms critic and critic_taxonomy."
+        ),
     ] = None
     sandbox: Annotated[
         str | None, typer.Option(help="bubblewrap or docker; default: bubblewrap.")
@@ -110,7 +112,7 @@ class RunOptions:
     labeller: Annotated[
         str | None,
         typer.Option(
-            help="provider/model that labels of failed trials what rules leave open; default: "
+            help="provider/model that adds the failure labels that rules leave open; default: "
             "rules alone."
         ),
     ] = None
@@ -140,8 +142,8 @@ class RunOptions:
     max_usd: Annotated[
         float | None,
         typer.Option(
-            help="The most that models of agents, users, tools, judge and labeller may cost "
-            "together; default: no limit."
+            help="The most that models of agents, users, tools, judge, critic and labeller may "
+            "cost together; default: no limit."
         ),
     ] = None
 

@@ -150,7 +150,8 @@ def write_details(summary: "RunSummary") -> None:
         console.paragraph(
             "n are the trials of an arm with a score at the end of the round; they do not include "
             "those that passed at once. Gains are over the first attempts and over the arm none, "
-            "trial by trial, with 95 % intervals. First-attempt scores above have none of it."
+            "trial by trial, with 95 % intervals. "
+            "First-attempt scores above do not include the refined ones."
         )
     causes = [
         {"agent": agent.agent, "trials": str(count), "infrastructure error": cause}

@@ -111,8 +111,8 @@ def stage(
     labeller: Annotated[
         str | None,
         typer.Option(
-            help="For stage diagnose: provider/model that labels what rules leave open, from now "
-            "on; default: the run's."
+            help="For stage diagnose: provider/model that adds the labels that rules leave open "
+            "and becomes the run's labeller; default: the labeller that the run has."
         ),
     ] = None,
 ) -> None:

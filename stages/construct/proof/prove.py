@@ -113,7 +113,7 @@ def _prove(store: Store, refresh_id: str) -> tuple[Counter[str], list[str]]:
 
 
 def _weaknesses(store: Store, candidate: Candidate, proof: TaskProof) -> tuple[str, ...]:
-    """Return why the tree must be rewritten; empty if a person has edited it, or lets it be."""
+    """Return why the tree must be rewritten; empty if a person edited it or overrode this rule."""
     found, decisions = proof.resistance, store.reviews(candidate.id)
     if RESISTS in store.overridden_rules([candidate.id]).get(candidate.id, ()):
         return ()

@@ -1,7 +1,8 @@
 """The coverage map: explicit requirements of a query, and the leaves that score each of them.
 
 Code finds the requirements that are explicit in form: names of deliverables, names in quotation
-marks, and numbers of parts ("six slides"). What a query demands in other words is left to a reader.
+marks, and numbers of parts ("six slides"). What a query demands in other words is left to
+the reviewer.
 """
 
 import re

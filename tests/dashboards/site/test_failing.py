@@ -39,7 +39,7 @@ def test_failed_calls_are_told_by_category_of_tools_and_by_tool(page, new_night)
 def test_a_night_whose_calls_nobody_saw_says_so(page, new_night):
     night = new_night(0, SCORES)
     found = page([night], first_morning(night), name="failures.html")
-    assert "Of no agent of the latest night is it known which tools it called" in found.get_text()
+    assert "It is not known which tools the agents of the latest night called" in found.get_text()
     assert "tools" not in tables(found)
 
 

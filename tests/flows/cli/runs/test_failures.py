@@ -109,7 +109,7 @@ def test_labels_of_a_model_are_told_from_those_of_rules(command, diagnosed):
     store.record_diagnosis(found.model_copy(update=changes))
     store.close()
     shown = command("results", "--failures").stdout
-    assert "By whom the labels are" in shown
+    assert "Labels given by rules and by a model" in shown
     assert "by model" in shown
     (agent,) = json.loads(command("results", "--failures", "--json").stdout)["agents"]
     assert agent["given_by"]["model"] == {"n": 1, "of": 3, "percent": 33.33}
