@@ -27,7 +27,7 @@ from stages.refine.critics import lacking_for_critique
 from stages.score.asked_again import filled
 from stages.score.library import validate_check
 from taskdata.errors import BadTaskData, Misuse, SandboxFailed, ToolUnavailable
-from taskdata.schema.agent import AgentSpec
+from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import AskedAgain, Check
 from taskdata.schema.run import RunConfig, StageReport, Trial
 from taskdata.schema.task import Task
@@ -91,15 +91,10 @@ def require_fitting(config: RunConfig) -> None:
                 )
     if not config.rescores:
         _require_capped_tools(config)
-        _require_fitting_user(config)
+        _require_capped(config, "the simulated user's model", config.user, config.user_base_url)
         _require_fitting_critic(config)
     for judge in config.every_judge:
-        require_model(judge.model, judge.base_url, is_asked=False)
-        if config.max_usd is not None and price_of(judge.model) is None:
-            raise Misuse(
-                f"max_usd = {config.max_usd:g}: a cap needs known prices, and the judge "
-                f"{judge.model} {UNPRICED}"
-            )
+        _require_capped(config, "the judge", judge.model, judge.base_url)
     require_fitting_labeller(config)
 
 
@@ -109,24 +104,19 @@ def require_fitting_labeller(config: RunConfig) -> None:
     Raises:
         Misuse: if the model is unknown, or the run's cap on money could not be enforced.
     """
-    if config.labeller is None:
-        return
-    require_model(config.labeller, config.labeller_base_url, is_asked=False)
-    if config.max_usd is not None and price_of(config.labeller) is None:
-        raise Misuse(
-            f"max_usd = {config.max_usd:g}: a cap needs known prices, and the labeller "
-            f"{config.labeller} {UNPRICED}"
-        )
+    _require_capped(config, "the labeller", config.labeller, config.labeller_base_url)
 
 
-def _require_fitting_user(config: RunConfig) -> None:
-    if config.user is None:
+def _require_capped(
+    config: RunConfig, role: str, model: ModelSpec | None, base_url: str | None
+) -> None:
+    """Raise `Misuse` if the model in a role is unknown, or has no price while money is capped."""
+    if model is None:
         return
-    require_model(config.user, config.user_base_url, is_asked=False)
-    if config.max_usd is not None and price_of(config.user) is None:
+    require_model(model, base_url, is_asked=False)
+    if config.max_usd is not None and price_of(model) is None:
         raise Misuse(
-            f"max_usd = {config.max_usd:g}: a cap needs known prices, and the simulated user's "
-            f"model {config.user} {UNPRICED}"
+            f"max_usd = {config.max_usd:g}: a cap needs known prices, and {role} {model} {UNPRICED}"
         )
 
 
@@ -138,14 +128,7 @@ def _require_fitting_critic(config: RunConfig) -> None:
                 continue
             if (reason := lacking_for_critique(config, agent)) is not None:
                 raise Misuse(reason)
-    if config.critic is None:
-        return
-    require_model(config.critic, config.critic_base_url, is_asked=False)
-    if config.max_usd is not None and price_of(config.critic) is None:
-        raise Misuse(
-            f"max_usd = {config.max_usd:g}: a cap needs known prices, and the critic "
-            f"{config.critic} {UNPRICED}"
-        )
+    _require_capped(config, "the critic", config.critic, config.critic_base_url)
 
 
 def _require_capped_tools(config: RunConfig) -> None:
