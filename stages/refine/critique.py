@@ -2,7 +2,8 @@
 
 A critic is shown what a user could see: the query, what the agent left as far as it can be read,
 and the end of the transcript. No checkpoint, expected value, check argument or reason of a score is
-among it. What the agent wrote is fenced as it is for judges.
+among it. What the agent wrote is fenced as it is for judges, without
+sentences that speak to the reader.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from pathlib import PurePosixPath
 from environments.models.wire.arguments import clean_text
 from environments.ports import ModelRequest
 from stages.execute.dialogue import prompts
+from stages.score.judging.addressed import cleared
 from stages.score.judging.frames import MARK_LENGTH, Frame, Part, framed, quoted
 from stages.score.judging.showing import parts_of
 from taskdata.schema.agent import AgentSpec
@@ -73,7 +75,11 @@ def critique_request(
             is unknown.
     """
     most = MOST_TOKENS if window_tokens is None else min(MOST_TOKENS, window_tokens // 2)
-    block = framed(_frames(outcome, transcript, views), most)
+    frames = (
+        Frame(frame.name, [_silent(part) for part in frame.parts])
+        for frame in _frames(outcome, transcript, views)
+    )
+    block = framed(frames, most)
     return _question(arm, task, agent, block.text, block.mark)
 
 
@@ -126,6 +132,11 @@ def _frames(
     events = () if transcript is None else transcript.events[-_EVENTS:]
     if events:
         yield Frame("the end of the transcript", [_part(event) for event in events])
+
+
+def _silent(part: Part) -> Part:
+    """Return the part without sentences that speak to its reader, as judges are shown it."""
+    return part._replace(heading=cleared(part.heading).text, text=cleared(part.text).text)
 
 
 def _part(event: Event) -> Part:
