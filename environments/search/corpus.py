@@ -1,17 +1,18 @@
-"""An offline search over a folder of documents, for tests and frozen evaluations.
+"""An offline search over documents, in a folder or of a task, for frozen evaluations.
 
 A line of a JSONL file is a document (`title`, `text`, and optionally `url`); a markdown or text
 file is one document. Ranking is BM25 by SQLite's full-text index in memory.
 """
 
 import asyncio
+import io
 import json
 import re
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from environments.ports import SearchHit
@@ -35,12 +36,12 @@ class _Document(NamedTuple):
 
 
 class Corpus:
-    """A `SearchProvider` over documents; equal folders give equal answers."""
+    """A `SearchProvider` over documents; equal documents give equal answers."""
 
     name = "corpus"
 
-    def __init__(self, folder: Path) -> None:
-        """Index the folder; raises `Misuse` if it cannot be read as a corpus."""
+    def __init__(self, documents: Iterable[_Document], where: str) -> None:
+        """Index the documents; raises `Misuse`, naming `where`, if they are none or too many."""
         self._lock = threading.Lock()
         self._index = sqlite3.connect(":memory:", check_same_thread=False)
         self._index.execute(
@@ -49,13 +50,13 @@ class Corpus:
         )
         found = 0
         with self._index:
-            for document in _documents(folder):
+            for document in documents:
                 found += 1
                 if found > _MAX_DOCUMENTS:
-                    raise Misuse(f"search_corpus {folder}: more than {_MAX_DOCUMENTS} documents")
+                    raise Misuse(f"{where}: more than {_MAX_DOCUMENTS} documents")
                 self._index.execute("INSERT INTO documents VALUES (?, ?, ?)", document)
         if not found:
-            raise Misuse(f"search_corpus {folder}: holds no document ({', '.join(_SUFFIXES)})")
+            raise Misuse(f"{where}: holds no document ({', '.join(_SUFFIXES)})")
 
     async def search(self, query: str, count: int) -> tuple[SearchHit, ...]:
         """Return up to `count` documents that contain any word of the query, best first."""
@@ -81,8 +82,13 @@ class Corpus:
 
 @lru_cache(maxsize=4)
 def open_corpus(folder: Path) -> Corpus:
-    """Return the corpus of a folder, indexed once per process."""
-    return Corpus(folder)
+    """Return the corpus of a folder, indexed once per process; raises as `Corpus`."""
+    return Corpus(_documents(folder), f"search_corpus {folder}")
+
+
+def corpus_of_files(files: Mapping[str, bytes], where: str) -> Corpus:
+    """Return the corpus of files in memory, by their paths; raises as `Corpus`."""
+    return Corpus(_documents_in(files), where)
 
 
 def require_corpus(folder: Path) -> None:
@@ -105,29 +111,45 @@ def _documents(folder: Path) -> Iterator[_Document]:
             raise Misuse(f"{path}: has more than {_MAX_FILE_BYTES} bytes; split it")
         place = path.relative_to(folder).as_posix()
         if path.suffix.lower() == ".jsonl":
-            yield from _lines(path, place)
+            with path.open(encoding="utf-8", errors="replace") as lines:
+                yield from _lines(lines, str(path), place)
             continue
-        text = path.read_text(encoding="utf-8", errors="replace")[:_MAX_DOCUMENT_CHARS]
-        heading = _HEADING.search(text)
-        yield _Document(heading[1] if heading else path.stem, _address(place), text)
+        yield _page(path.read_text(encoding="utf-8", errors="replace"), place)
 
 
-def _lines(path: Path, place: str) -> Iterator[_Document]:
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                document: Any = json.loads(line)
-            except (ValueError, RecursionError) as exc:
-                raise Misuse(f"{path}, line {number}: is not JSON") from exc
-            if not isinstance(document, dict):
-                raise Misuse(f"{path}, line {number}: expected an object with title and text")
-            title, text, url = (document.get(name) for name in ("title", "text", "url"))
-            if not (isinstance(title, str) and isinstance(text, str)):
-                raise Misuse(f"{path}, line {number}: title and text must both be texts")
-            address = url if isinstance(url, str) and url else _address(f"{place}#{number}")
-            yield _Document(title, address, text[:_MAX_DOCUMENT_CHARS])
+def _documents_in(files: Mapping[str, bytes]) -> Iterator[_Document]:
+    for place, content in sorted(files.items()):
+        suffix = PurePosixPath(place).suffix.lower()
+        if suffix not in _SUFFIXES:
+            continue
+        text = content.decode("utf-8", errors="replace")
+        if suffix == ".jsonl":
+            yield from _lines(io.StringIO(text), place, place)
+        else:
+            yield _page(text, place)
+
+
+def _page(text: str, place: str) -> _Document:
+    text = text[:_MAX_DOCUMENT_CHARS]
+    heading = _HEADING.search(text)
+    return _Document(heading[1] if heading else PurePosixPath(place).stem, _address(place), text)
+
+
+def _lines(lines: Iterable[str], file: str, place: str) -> Iterator[_Document]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            document: Any = json.loads(line)
+        except (ValueError, RecursionError) as exc:
+            raise Misuse(f"{file}, line {number}: is not JSON") from exc
+        if not isinstance(document, dict):
+            raise Misuse(f"{file}, line {number}: expected an object with title and text")
+        title, text, url = (document.get(name) for name in ("title", "text", "url"))
+        if not (isinstance(title, str) and isinstance(text, str)):
+            raise Misuse(f"{file}, line {number}: title and text must both be texts")
+        address = url if isinstance(url, str) and url else _address(f"{place}#{number}")
+        yield _Document(title, address, text[:_MAX_DOCUMENT_CHARS])
 
 
 def _address(place: str) -> str:

@@ -36,6 +36,7 @@ lists every tool with its state. A task that needs a tool that is not ready ends
 | `videos` | `video_model` behind an OpenAI-compatible `videos`; `video_model_base_url` |
 | `search` | `search`: `serper`, `tavily`, or `corpus` with `search_corpus`, a folder |
 
+A task can bring documents that are searched in its trials, in place of what is configured.
 With `search_recording = "record"` every search is kept in `search_cassette`, a JSONL file, and an
 equal one is answered from it; with `"replay"` all are, and one that was never recorded ends the
 trial as `infrastructure`. What a tool asks of a model is part of the trial's cost; an equal

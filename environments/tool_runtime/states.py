@@ -1,11 +1,11 @@
 """Whether a tool is ready to run here, and what it lacks otherwise."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib.util import find_spec
 
 from environments.tool_runtime.host_registry import HOST_MODULES, host_definition
 from environments.tool_runtime.registry import MODULES, definition
-from environments.toolkit.services import READY, service_state
+from environments.toolkit.services import READY, Service, service_state
 from taskdata.errors import ToolUnavailable
 from taskdata.installing import extra_command
 from taskdata.schema.run import SandboxName
@@ -17,7 +17,10 @@ _NOTHING = ToolBackends()
 
 
 def tool_state(
-    name: str, backends: ToolBackends = _NOTHING, sandbox: SandboxName = "bubblewrap"
+    name: str,
+    backends: ToolBackends = _NOTHING,
+    sandbox: SandboxName = "bubblewrap",
+    brought: Collection[Service] = (),
 ) -> str:
     """Return `ready`, or on one line what the tool lacks and how to get it.
 
@@ -26,11 +29,12 @@ def tool_state(
         backends: The configured services.
         sandbox: The provider that runs it: Docker's image has every library, bubblewrap shows those
             of this installation.
+        brought: Services that the task brings itself.
     """
     if name in HOST_MODULES:
         outside = host_definition(name)
         if outside.needs is not None:
-            state = service_state(outside.needs, backends)
+            state = service_state(outside.needs, backends, brought)
             if state != READY:
                 return state
         return _libraries(outside.modules, outside.extra, outside.backend, sandbox)
@@ -40,14 +44,19 @@ def tool_state(
     return READY
 
 
-def require_ready(names: Iterable[str], backends: ToolBackends, sandbox: SandboxName) -> None:
-    """Check that every named tool can run.
+def require_ready(
+    names: Iterable[str],
+    backends: ToolBackends,
+    sandbox: SandboxName,
+    brought: Collection[Service] = (),
+) -> None:
+    """Check that every named tool can run; `brought` are services that the task brings itself.
 
     Raises:
         ToolUnavailable: a tool cannot run; the message says which one and why.
     """
     for name in names:
-        state = tool_state(name, backends, sandbox)
+        state = tool_state(name, backends, sandbox, brought)
         if state != READY:
             raise ToolUnavailable(f"tool {name}: {state}")
 

@@ -1,6 +1,6 @@
 """The services behind host tools: which there are, whether one is ready, and how it is opened."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -15,6 +15,7 @@ from environments.search.providers import open_search, require_search
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.model_call import CallPurpose
+from taskdata.schema.task import Task
 from taskdata.schema.tool_backends import ToolBackends
 
 READY = "ready"
@@ -98,8 +99,24 @@ async def open_services(
         yield services
 
 
-def service_state(service: Service, backends: ToolBackends) -> str:
-    """Return `ready`, or on one line what the service lacks and how to get it."""
+def services_of(task: Task) -> frozenset[Service]:
+    """Return the services that a task brings for its own trials, whatever is configured."""
+    has_search = task.environment is not None and task.environment.search
+    return frozenset({Service.SEARCH}) if has_search else frozenset()
+
+
+def service_state(
+    service: Service, backends: ToolBackends, brought: Collection[Service] = ()
+) -> str:
+    """Return `ready`, or on one line what the service lacks and how to get it.
+
+    Args:
+        service: The service.
+        backends: The configuration.
+        brought: Services that the task brings itself; these are ready.
+    """
+    if service in brought:
+        return READY
     try:
         _REQUIRE[service](backends)
     except Misuse as exc:

@@ -75,6 +75,7 @@ def _folders(task: Task) -> dict[str, tuple[InputFile, ...]]:
             "preprocess": around.preprocess,
             "evaluation": around.evaluation,
             "groundtruth": around.groundtruth,
+            "search": around.search,
             **{f"{FOLDER}/{service.name}": service.files for service in around.services},
         }
     return folders

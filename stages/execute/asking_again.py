@@ -15,6 +15,7 @@ from environments.toolkit.host_tool import HostToolContext
 from stages.execute.attempt import RunningAttempt, cause
 from stages.execute.pool_servers import started_from_pool
 from stages.execute.preparing import Prepared
+from stages.execute.tool_services import services_for
 from taskdata.errors import NightshiftError
 from taskdata.schema.asked_again import ToolAnswer, answer_file
 from taskdata.schema.checkpoint import AskedAgain
@@ -60,7 +61,7 @@ async def _ask(
 ) -> None:
     shared, offer, limits = attempt.shared, ready.offer, ready.task.resources
     worker = shared.worker
-    context = HostToolContext(shared.services.owned_by(attempt.due.payer), tuple)
+    context = HostToolContext(await services_for(attempt, ready.task), tuple)
     async with open_workspace(worker.folder, {}) as workspace:
         pool = await asyncio.to_thread(
             started_from_pool, ready.task, workspace, worker.store.artifacts, worker.run.config.bank

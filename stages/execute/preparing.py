@@ -18,6 +18,7 @@ from environments.sandbox.workspace import open_workspace
 from environments.scripts.preprocessing import LeftServers
 from environments.services.running import RunningServices, running_services
 from environments.tool_runtime.states import require_ready
+from environments.toolkit.services import services_of
 from stages.execute.assignment import Harness
 from stages.execute.attempt import RunningAttempt
 from stages.execute.dialogue.simulated_user import TalkingUser
@@ -91,7 +92,8 @@ async def prepared(
     config = shared.worker.run.config
     offer = offered(task)
     before = await asyncio.to_thread(earlier_work, attempt, task)
-    require_ready(tools_that_run(kind, task, offer.tools), config, config.sandbox)
+    running = tools_that_run(kind, task, offer.tools)
+    require_ready(running, config, config.sandbox, services_of(task))
     harness = build(agent, task)
     if agent.plans:
         harness = PlanFirst(

@@ -33,6 +33,7 @@ from stages.execute.metered import metered
 from stages.execute.pool_servers import started_from_pool
 from stages.execute.preparing import Prepared, prepared
 from stages.execute.talks import talk_seconds
+from stages.execute.tool_services import services_for
 from stages.refine.critics import with_critique
 from stages.workers.deadline import Deadline, in_time
 from taskdata.errors import Misuse
@@ -197,7 +198,7 @@ async def _toolbox(
     """Yield the agent's tools over its sandbox."""
     shared, offer = attempt.shared, ready.offer
     attempt.deadline.step = "starting its MCP servers"
-    services = shared.services.owned_by(attempt.due.payer)
+    services = await services_for(attempt, ready.task)
     context = HostToolContext(services, lambda: tuple(attempt.journal.events))
     pool = await asyncio.to_thread(
         started_from_pool,

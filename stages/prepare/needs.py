@@ -15,6 +15,7 @@ from environments.sandbox.docker.provider import Docker
 from environments.scripts.needs import DATABASE_LIBRARIES
 from environments.services.kinds import service_state
 from environments.tool_runtime.states import READY, tool_state
+from environments.toolkit.services import services_of
 from stages.score.scripts.program_text import (
     Read,
     fetched_by,
@@ -65,13 +66,16 @@ def task_needs(
         backends: The configured services of tools.
         bank: The task's bank, as commands name it.
     """
-    offer = offered(task)
+    offer, brought = offered(task), services_of(task)
     servers = (
         Need(kind="server", name=name, state=server_state(name, task, home, sandbox, bank))
         for name in offer.servers
     )
     return (
-        *(Need(kind="tool", name=n, state=tool_state(n, backends, sandbox)) for n in offer.tools),
+        *(
+            Need(kind="tool", name=name, state=tool_state(name, backends, sandbox, brought))
+            for name in offer.tools
+        ),
         *servers,
         *(
             Need(kind="service", name=s.name, state=service_state(s.kind, sandbox))

@@ -12,6 +12,7 @@ from environments.sandbox.providers import sandbox_provider
 from environments.services.kinds import READY, service_state
 from environments.tool_runtime.catalogue import catalogue
 from environments.tool_runtime.states import require_ready
+from environments.toolkit.services import services_of
 from stages.execute.harness import (
     harness_kind,
     harness_takes_feedback,
@@ -287,7 +288,8 @@ def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
     kinds = [harness_kind(agent.harness) for agent in config.agents]
     needed = {tool for kind in kinds for tool in tools_that_run(kind, task, offer.tools)}
     try:
-        require_ready([t for t in offer.tools if t in needed], config, config.sandbox)
+        tools = [t for t in offer.tools if t in needed]
+        require_ready(tools, config, config.sandbox, services_of(task))
     except ToolUnavailable as exc:
         return str(exc)
     states = [server_state(name, task, home, config.sandbox, config.bank) for name in offer.servers]

@@ -1,7 +1,8 @@
 """Read a bank: a folder of task folders, each with `task.yaml`, `files/` and `reference/`.
 
 What a service of the task starts from is in `services/<name>/`, programs that make the initial
-state in `preprocess/`, and what only the verifiers see in `evaluation/` and `groundtruth/`.
+state in `preprocess/`, what only the verifiers see in `evaluation/` and `groundtruth/`, and what a
+search finds in `search/`.
 """
 
 import os
@@ -19,7 +20,7 @@ from taskdata.plain_yaml import loaded
 from taskdata.schema.service import FOLDER as SERVICES
 from taskdata.schema.task import InputFile, ReferenceSolution, Task
 
-HIDDEN_FOLDERS = ("preprocess", "evaluation", "groundtruth")
+HIDDEN_FOLDERS = ("preprocess", "evaluation", "groundtruth", "search")
 """Folders of a task that are fields of its environment; paths of their files begin with them."""
 
 _BUNDLED = Path(__file__).resolve().parent

@@ -15,6 +15,7 @@ from pathlib import Path
 from docx import Document
 from docx.document import Document as OfficeDocument
 from openpyxl import Workbook
+from pptx.presentation import Presentation
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.platypus import Paragraph
 
@@ -22,7 +23,7 @@ _TIME = re.compile(rb'(?<=W3CDTF">)[^<]+')
 
 
 def save_office(
-    package: Workbook | OfficeDocument,
+    package: Workbook | OfficeDocument | Presentation,
     path: Path,
     written: datetime,
     stated: datetime | None = None,
@@ -30,7 +31,7 @@ def save_office(
     """Save a workbook or document as if it had been made at a given time.
 
     Args:
-        package: What is saved.
+        package: The workbook, document or presentation.
         path: Where to.
         written: The time of each of its parts.
         stated: The time that its properties give; None: the same.

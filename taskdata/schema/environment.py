@@ -60,6 +60,7 @@ class TaskEnvironment(GrowingValue):
             "max_turns",
             "image",
             "pool_servers",
+            "search",
         }
     )
 
@@ -94,6 +95,10 @@ class TaskEnvironment(GrowingValue):
 
     pool_servers: tuple[PoolServer, ...] = ()
     """The servers among `servers` that the task's pool brings as source."""
+
+    search: tuple[InputFile, ...] = ()
+    """The documents that the tools of search find in this task, in place of the web: JSONL,
+    markdown and text files, which the agent sees only as results of a search."""
 
     @model_validator(mode="after")
     def _services_can_be_told_apart(self) -> Self:

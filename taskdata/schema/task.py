@@ -336,7 +336,11 @@ class Task(GrowingValue):
     def stored_files(self) -> tuple[InputFile, ...]:
         """Every file whose bytes belong to the task, those hidden from the agent included."""
         around = self.environment
-        hidden = (*around.preprocess, *around.evaluation, *around.groundtruth) if around else ()
+        hidden = (
+            (*around.preprocess, *around.evaluation, *around.groundtruth, *around.search)
+            if around
+            else ()
+        )
         sources = (s.source for s in around.pool_servers if s.source) if around else ()
         return (*self.files, *hidden, *(f for s in self.services for f in s.files), *sources)
 

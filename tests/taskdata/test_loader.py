@@ -45,6 +45,20 @@ def rewrite(folder, **changes):
     (folder / "task.yaml").write_text(yaml.safe_dump(SPEC | changes))
 
 
+def test_the_documents_of_a_tasks_search_are_no_input_files(folder):
+    before = load_task(folder)[0]
+    (folder / "search").mkdir()
+    (folder / "search" / "pages.md").write_text("# Page\n\nFive.")
+    task, files = load_task(folder)
+
+    (page,) = task.environment.search
+    assert page.path == "search/pages.md"
+    assert files[page.sha256].read_text() == "# Page\n\nFive."
+    assert page in task.stored_files
+    assert task.brief().files == before.brief().files == ("note.txt",)
+    assert "search" not in before.model_dump_json()
+
+
 def test_a_task_folder_is_read_with_its_files_and_reference(folder):
     task, files = load_task(folder)
     assert task.id == "add-up"

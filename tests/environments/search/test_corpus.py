@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environments.search.corpus import Corpus, open_corpus, require_corpus
+from environments.search.corpus import Corpus, corpus_of_files, open_corpus, require_corpus
 from taskdata.errors import Misuse
 
 LINES = [
@@ -34,36 +34,36 @@ def found(corpus: Corpus, query: str, count: int = 10):
 
 
 def test_the_best_document_comes_first(folder):
-    hits = found(Corpus(folder), "How tall is the CN Tower?")
+    hits = found(open_corpus(folder), "How tall is the CN Tower?")
     assert [h.title for h in hits][:2] == ["CN Tower", "Eiffel Tower"]
     assert (hits[0].url, hits[0].snippet) == (
         "https://example.org/cn",
         "The tower is 553.3 m tall.",
     )
     assert hits[1].url == "https://corpus.invalid/towers.jsonl#2"
-    assert len(found(Corpus(folder), "tower", 1)) == 1
+    assert len(found(open_corpus(folder), "tower", 1)) == 1
 
 
 def test_markdown_and_text_files_are_documents(folder):
-    corpus = Corpus(folder)
+    corpus = open_corpus(folder)
     assert found(corpus, "booking tickets")[0].title == "Visiting Paris"
     assert found(corpus, "Toronto rain")[0].url == "https://corpus.invalid/notes/plain.txt"
 
 
 def test_long_documents_show_the_part_that_fits(folder):
-    (hit,) = found(Corpus(folder), "leaves")
+    (hit,) = found(open_corpus(folder), "leaves")
     assert "leaves" in hit.snippet
     assert len(hit.snippet) < 600
 
 
 def test_nothing_is_found_without_words(folder):
-    corpus = Corpus(folder)
+    corpus = open_corpus(folder)
     assert found(corpus, "?!") == ()
     assert found(corpus, "zebra") == ()
 
 
 def test_operators_of_the_index_are_words(folder):
-    corpus = Corpus(folder)
+    corpus = open_corpus(folder)
     assert found(corpus, 'title:"CN" NEAR(tower) OR NOT * ^')[0].title == "CN Tower"
 
 
@@ -87,7 +87,26 @@ def test_it_is_indexed_once(folder):
 def test_a_malformed_corpus_names_the_line(tmp_path, line, message):
     (tmp_path / "a.jsonl").write_text(json.dumps(LINES[0]) + "\n" + line)
     with pytest.raises(Misuse, match=rf"a\.jsonl, {message}"):
-        Corpus(tmp_path)
+        open_corpus(tmp_path)
+
+
+def test_files_in_memory_are_found_as_in_a_folder(folder):
+    files = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    corpus = corpus_of_files(files, "search of task 'towers'")
+
+    for query in ("How tall is the CN Tower?", "booking tickets", "Toronto rain"):
+        assert found(corpus, query) == found(open_corpus(folder), query)
+
+
+def test_files_in_memory_are_refused_by_name():
+    with pytest.raises(Misuse, match=r"search of task 'towers': holds no document"):
+        corpus_of_files({"search/table.csv": b"a,b"}, "search of task 'towers'")
+    with pytest.raises(Misuse, match=r"search/a\.jsonl, line 1: is not JSON"):
+        corpus_of_files({"search/a.jsonl": b"{oops"}, "search of task 'towers'")
 
 
 def test_a_folder_without_documents_is_none(tmp_path):

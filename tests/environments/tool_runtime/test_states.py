@@ -4,6 +4,7 @@ import pytest
 
 from environments.tool_runtime.catalogue import catalogue
 from environments.tool_runtime.states import READY, require_ready, tool_state
+from environments.toolkit.services import Service
 from taskdata.errors import Misuse, ToolUnavailable
 from taskdata.schema.tool_backends import ToolBackends
 
@@ -35,6 +36,14 @@ def test_every_state_is_one_line():
 )
 def test_without_a_service_the_way_to_get_it_is_named(tool, way):
     assert way in tool_state(tool)
+
+
+def test_what_a_task_brings_is_ready_for_its_own_trials():
+    brought = {Service.SEARCH}
+
+    assert tool_state("GoogleSearch", brought=brought) == READY
+    require_ready(["web_search", "GoogleSearch"], ToolBackends(), "bubblewrap", brought)
+    assert "set tool_model" in tool_state("ImageDescription", brought=brought)
 
 
 def test_a_configured_service_still_needs_its_key(monkeypatch):
