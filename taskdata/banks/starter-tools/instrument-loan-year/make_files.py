@@ -21,40 +21,10 @@ FAMILIES = {
     "woodwind": ("flute", "clarinet", "oboe"),
     "brass": ("trumpet", "horn", "trombone"),
 }
-FIRST = [
-    "Aino",
-    "Bela",
-    "Cem",
-    "Dora",
-    "Elif",
-    "Finn",
-    "Greta",
-    "Hugo",
-    "Ines",
-    "Jonas",
-    "Kaja",
-    "Levi",
-    "Mina",
-    "Nils",
-    "Olga",
-    "Pia",
-]
-LAST = [
-    "Berg",
-    "Costa",
-    "Demir",
-    "Ekman",
-    "Falk",
-    "Grande",
-    "Holm",
-    "Ivers",
-    "Jansen",
-    "Keller",
-    "Lund",
-    "Moreau",
-    "Novak",
-    "Ortiz",
-]
+FIRST = ("Aino", "Bela", "Cem", "Dora", "Elif", "Finn", "Greta", "Hugo", "Ines", "Jonas", "Kaja",
+         "Levi", "Mina", "Nils", "Olga", "Pia")  # fmt: skip
+LAST = ("Berg", "Costa", "Demir", "Ekman", "Falk", "Grande", "Holm", "Ivers", "Jansen", "Keller",
+        "Lund", "Moreau", "Novak", "Ortiz")  # fmt: skip
 RELABELLED = ((17, 117), (23, 123), (31, 131))
 WORKSHOP = (
     (4, "2026-06-11", "bow rehaired, fine again", "ready"),
