@@ -13,7 +13,7 @@ from dashboards.figures.axes import (
     nothing_yet,
 )
 from dashboards.theme import AgentStyle, label
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 
 def grouped_estimates(

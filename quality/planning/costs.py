@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from quality.planning.answers import PlanAnswer
 from quality.planning.marks import plan_marks
 from quality.statistics.intervals import clustered_mean
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.planning import Setting
 from taskdata.schema.planning_summary import PlanCosts
-from taskdata.schema.summary import Estimate
 
 
 def plan_costs(by_agent: Mapping[str, Sequence[PlanAnswer]]) -> dict[str, PlanCosts]:

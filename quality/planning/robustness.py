@@ -7,10 +7,10 @@ from quality.planning.answers import PlanAnswer
 from quality.planning.marks import plan_marks
 from quality.statistics.intervals import clustered_mean, clustered_share
 from quality.statistics.paired import compare_by_task
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.planning import Form, Infeasibility, Setting
 from taskdata.schema.planning_score import Behaviour
 from taskdata.schema.planning_summary import ExtraneousEffect, ExtraneousUse
-from taskdata.schema.summary import Estimate
 
 
 def extraneous_effects(answers: Sequence[PlanAnswer]) -> dict[str, ExtraneousEffect]:

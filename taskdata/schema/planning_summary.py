@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from taskdata.schema.base import Value
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 
 class PlanMarks(Value):
