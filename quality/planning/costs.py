@@ -35,6 +35,7 @@ def _costs(answers: Sequence[PlanAnswer], common: set[str]) -> PlanCosts:
         all=_mean_cost(answers),
         passed=_mean_cost(passed),
         common=_mean_cost([a for a in passed if a.case_id in common]),
+        optimum=_optimum(answers),
         over_optimum=clustered_mean([o for o, _ in over], [source for _, source in over]),
         trap_calls=sum(len(mark.traps) for mark in marks),
     )
@@ -46,4 +47,9 @@ def _mean_cost(answers: Sequence[PlanAnswer]) -> Estimate:
         for a in answers
         if a.mark is not None and a.mark.cost is not None
     ]
+    return clustered_mean([cost for cost, _ in known], [source for _, source in known], lowest=0)
+
+
+def _optimum(answers: Sequence[PlanAnswer]) -> Estimate:
+    known = [(float(a.case.optimum), a.source) for a in answers if a.case.optimum is not None]
     return clustered_mean([cost for cost, _ in known], [source for _, source in known], lowest=0)

@@ -68,6 +68,8 @@ class PlanCosts(Value):
     """Over correct answers."""
     common: Estimate
     """Over the cases that every agent that has answered efficiency cases answered correctly."""
+    optimum: Estimate
+    """The proven optimum of the cases, over all answers."""
     over_optimum: Estimate
     """Cost above the proven optimum in correct answers, as a share of the optimum (0: none)."""
     trap_calls: int
