@@ -1,17 +1,25 @@
 """The bank `starter-tools`: its references need search, databases, mail, servers and media."""
 
+import os
+from pathlib import Path
+
 import pytest
 
+from environments.mcp.install import install
+from environments.mcp.servers import PackagedServer, known_servers, server
 from environments.sandbox.providers import sandbox_provider
 from environments.tool_runtime.catalogue import catalogue
 from quality.suites.tasks import task_rows
 from stages.construct.proof.adversarial.bank import try_bank
 from stages.construct.proof.bank import prove_bank
-from stages.construct.proof.verdict import ProofVerdict
+from stages.construct.proof.verdict import ProofVerdict, TaskProof
 from stages.prepare.proofreading import proofread
+from stages.prepare.work import HOME
 from stages.score.library import check_library
 from taskdata.banks.loader import Bank, load_bank
-from taskdata.schema.task import Tier
+from taskdata.schema.task import Task, Tier
+from taskdata.store import Store
+from tests.soak import at_length_only
 
 NAME = "starter-tools"
 LIGHT = "museum-panel-facts"
@@ -19,6 +27,24 @@ FAULTS = (
     *("tools_named", "unknown_tools", "unknown_checks", "weightless_nodes", "empty_files"),
     *("misnamed_deliverables", "repeated_paths", "reference_tools_not_allowed"),
 )
+
+
+def servers_of(task: Task) -> tuple[str, ...]:
+    return task.environment.servers if task.environment else ()
+
+
+def proofs_of(bank: Bank, store: Store, home: Path) -> list[TaskProof]:
+    """Return the proof of each task, with its cheats and faults."""
+    proofs = prove_bank(store, bank.tasks, bank.files, "bubblewrap", home=home)
+    return list(try_bank(store, bank.tasks, proofs, "bubblewrap").values())
+
+
+def require_sound(proof: TaskProof) -> None:
+    assert (proof.verdict, proof.reasons) == (ProofVerdict.PROVEN, ()), proof.task_id
+    assert (proof.reference_score, proof.nop_score) == (pytest.approx(10), 0), proof.task_id
+    assert proof.resistance is not None
+    assert proof.resistance.best_cheat <= 3, proof.task_id
+    assert proof.resistance.survivors == (), proof.task_id
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +71,32 @@ def test_nothing_is_misspelt():
     assert proofread(NAME)[1] == ()
 
 
+def test_servers_have_the_services_that_they_need(bank, tmp_path):
+    known = known_servers(tmp_path)
+    for task in bank.tasks:
+        kinds = {service.kind for service in task.services}
+        needed = {known[name].needs.service for name in servers_of(task)}
+        assert needed - {None} <= kinds, task.id
+
+
 def test_a_task_is_solved_with_its_own_search_and_resists_cheats(store):
     if reason := sandbox_provider("bubblewrap").unavailable():
         pytest.skip(reason)
-    bank = load_bank(NAME, [LIGHT])
+    (proof,) = proofs_of(load_bank(NAME, [LIGHT]), store, HOME)
+    require_sound(proof)
 
-    proofs = prove_bank(store, bank.tasks, bank.files, "bubblewrap")
-    (proof,) = try_bank(store, bank.tasks, proofs, "bubblewrap").values()
 
-    assert (proof.verdict, proof.reasons) == (ProofVerdict.PROVEN, ())
-    assert (proof.reference_score, proof.nop_score) == (10, 0)
-    assert proof.resistance.best_cheat <= 3
-    assert proof.resistance.survivors == ()
+@pytest.mark.soak
+@at_length_only
+@pytest.mark.node
+def test_every_reference_earns_all_and_no_cheat_is_paid(bank, store):
+    # Installed once per machine, as in tests/environments/mcp.
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    home = Path(root) / "nightshift-tests"
+    for name in sorted({name for task in bank.tasks for name in servers_of(task)}):
+        entry = server(name, home)
+        if isinstance(entry, PackagedServer):
+            install(entry, home)
+
+    for proof in proofs_of(bank, store, home):
+        require_sound(proof)

@@ -48,9 +48,9 @@ SLIDES = (
         "For me",
         (
             "solutions.csv: Question, Animal, Notes, Pitch (in Hz, as measured on the clip)",
-            "teacher.md: heading Telling them apart, and below it a table with the columns Question, "
-            "Animal and Sign; the sign is the number of notes where two cards have the same range of "
-            "pitch, and the word pitch otherwise",
+            "teacher.md: heading Telling them apart, and below it a table with the columns "
+            "Question, Animal and Sign; the sign is the number of notes where two cards have the "
+            "same range of pitch, and the word pitch otherwise",
         ),
     ),
 )
