@@ -1,4 +1,4 @@
-"""Write the input files of this task: `python make_files.py`; add `--expected` to print the truth."""
+"""Write the input files of this task: `python make_files.py`; `--expected` prints the truth."""
 
 import random
 import sys

@@ -1,4 +1,4 @@
-"""Write the input files of this task: `python make_files.py`; add `--expected` to print the truth."""
+"""Write the input files of this task: `python make_files.py`; `--expected` prints the truth."""
 
 import random
 import sys
@@ -20,13 +20,13 @@ LOAVES = {
 }
 BRIEF = """# Market day, 5 December
 
-- prices.xlsx: a sheet "Prices" with the columns Bread, Weight (g), Price and Per 100 g, the dearest
-  per 100 g first. Per 100 g is calculated from the two columns before it, so that it follows when we
-  change a price. Beside it stands a bar chart of Per 100 g.
-- The bread that is cheapest per 100 g is our offer. The town paper prints in black and white, so it
-  gets offer.jpg in black and white, as large as the photograph, with "OFFER" and the price of the
-  day in black letters at the bottom, in the middle. The price of the day is a tenth less than usual,
-  rounded to 10 cents.
+- prices.xlsx: a sheet "Prices" with the columns Bread, Weight (g), Price and Per 100 g, the
+  dearest per 100 g first. Per 100 g is calculated from the two columns before it, so that it
+  follows when we change a price. Beside it stands a bar chart of Per 100 g.
+- The bread that is cheapest per 100 g is our offer. The town paper prints in black and white, so
+  it gets offer.jpg in black and white, as large as the photograph, with "OFFER" and the price of
+  the day in black letters at the bottom, in the middle. The price of the day is a tenth less than
+  usual, rounded to 10 cents.
 - The dearest per 100 g goes to the museum's page on old trades as heritage.png, in the brown tone of
   old photographs, without any words of ours.
 """

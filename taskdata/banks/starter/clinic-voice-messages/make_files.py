@@ -30,8 +30,8 @@ MESSAGES = [
     ),
     (
         "en-us+m3",
-        "Hello, this is George Miller. I have a lot of pain in my shoulder. I can come on Monday or "
-        "on Tuesday, but only before noon.",
+        "Hello, this is George Miller. I have a lot of pain in my shoulder. I can come on Monday "
+        "or on Tuesday, but only before noon.",
     ),
 ]
 DICTATION = "The patient can bend the knee again. We go on with exercises for three weeks."

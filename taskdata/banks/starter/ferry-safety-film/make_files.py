@@ -14,7 +14,13 @@ from PIL import Image, ImageDraw, ImageFont
 FILES = Path(__file__).parent / "files"
 SIZE = (480, 270)
 FRAMES_PER_SECOND = 10
-NAVY, WHITE, SKY, SEA, HULL = (18, 40, 82), (245, 245, 240), (196, 220, 235), (60, 110, 140), (150, 40, 30)
+NAVY, WHITE, SKY, SEA, HULL = (
+    (18, 40, 82),
+    (245, 245, 240),
+    (196, 220, 235),
+    (60, 110, 140),
+    (150, 40, 30),
+)
 CODE = "https://ferry-marta.example/safety/v2"
 # (first second, end, lines of a card); without lines: the harbour, or the code
 SCENES = [
@@ -71,7 +77,9 @@ def code() -> Image.Image:
     picture = Image.new("RGB", SIZE, WHITE)
     pixels = Image.fromarray(cv2.QRCodeEncoder.create().encode(CODE))
     side = pixels.width * (220 // pixels.width)
-    picture.paste(pixels.resize((side, side), Image.Resampling.NEAREST), ((SIZE[0] - side) // 2, 25))
+    picture.paste(
+        pixels.resize((side, side), Image.Resampling.NEAREST), ((SIZE[0] - side) // 2, 25)
+    )
     return picture
 
 

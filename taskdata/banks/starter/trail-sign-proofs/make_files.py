@@ -1,4 +1,4 @@
-"""Write the input files of this task: `python make_files.py`; add `--expected` to print the truth."""
+"""Write the input files of this task: `python make_files.py`; `--expected` prints the truth."""
 
 import random
 import sys
@@ -79,7 +79,12 @@ def photo(sign: int) -> Image.Image:
 
 
 def texts() -> str:
-    lines = ["# Copper Brook Trail: texts of the signs", "", "Approved by the board, 3 March 2026.", ""]
+    lines = [
+        "# Copper Brook Trail: texts of the signs",
+        "",
+        "Approved by the board, 3 March 2026.",
+        "",
+    ]
     for sign, words in APPROVED.items():
         lines += [f"## Sign {sign}", ""]
         lines += [f"{number}. {text}" for number, text in enumerate(words, start=1)] + [""]
