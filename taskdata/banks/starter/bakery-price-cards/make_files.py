@@ -27,8 +27,8 @@ BRIEF = """# Market day, 5 December
   it gets offer.jpg in black and white, as large as the photograph, with "OFFER" and the price of
   the day in black letters at the bottom, in the middle. The price of the day is a tenth less than
   usual, rounded to 10 cents.
-- The dearest per 100 g goes to the museum's page on old trades as heritage.png, in the brown tone of
-  old photographs, without any words of ours.
+- The dearest per 100 g goes to the museum's page on old trades as heritage.png, in the brown tone
+  of old photographs, without any words of ours.
 """
 
 
