@@ -50,7 +50,7 @@ def test_every_known_category_and_capability_is_counted_absent_ones_as_0(bank: l
         "creativity": 0,
     }
     assert list(statistics.capabilities) == [c.value for c in Capability]
-    assert statistics.tiers == {"atomic": 2, "workflow": 1}
+    assert statistics.tiers == {"atomic": 2, "workflow": 1, "planning": 0}
 
 
 def test_tools_and_sources_are_counted_by_task_the_most_used_first(bank: list[Task]):
