@@ -1,6 +1,7 @@
 """What the starter bank promises to hold; tests/e2e/test_starter_proof.py plays its tasks."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +38,11 @@ def test_a_workflow_tree_is_checked_by_code_for_at_least_70_percent(bank):
             assert 3 <= len(task.checkpoints.leaves()) <= 19, task.id
             assert task.checkpoints.depth() in (2, 3), task.id
             assert task.human_minutes >= 20, task.id
+
+
+def test_the_readme_counts_the_tasks(bank):
+    said = " ".join((Path(__file__).parents[2] / "README.md").read_text().split())
+    assert f"over {2 * len(Category)} of the {len(bank.tasks)} tasks of the starter bank" in said
 
 
 def test_a_newcomers_sample_needs_no_tool_of_an_extra(bank):
