@@ -119,7 +119,7 @@ def main() -> None:
     FILES.mkdir(exist_ok=True)
     write_mp3(voicemail(), FILES / "voicemail.mp3")
     soundfile.write(FILES / "dictation.flac", dictation(), TELEPHONE_RATE, subtype="PCM_16")
-    soundfile.write(FILES / "chime.wav", chime(), RATE, subtype="PCM_16")
+    soundfile.write(FILES / "chime.wav", chime()[::2], RATE // 2, subtype="PCM_16")
     (FILES / "front_desk.md").write_text(NOTES, encoding="utf-8")
     with (FILES / "week_37.csv").open("w", newline="", encoding="utf-8") as out:
         writer = csv.writer(out, lineterminator="\n")
