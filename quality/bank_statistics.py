@@ -1,12 +1,12 @@
 """What a bank is made of: histograms of its tasks, and the tools that too few of them use."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 from pathlib import PurePosixPath
 from statistics import fmean, median
 
-from taskdata.schema.statistics import BankStatistics, Difficulty, LeafCounts, Modality
+from taskdata.schema.statistics import BankStatistics, Difficulty, Modality, Spread
 from taskdata.schema.task import Capability, Category, Task, Tier
 
 _SHORT_LEAVES = 7
@@ -40,6 +40,8 @@ def bank_statistics(tasks: Iterable[Task]) -> BankStatistics:
     tiers: Counter[StrEnum] = Counter()
     sources: Counter[str] = Counter()
     leaves: list[int] = []
+    minutes: list[int] = []
+    steps: list[int] = []
     checkable: list[float] = []
     for task in tasks:
         tools.update(set(task.tools))
@@ -49,6 +51,9 @@ def bank_statistics(tasks: Iterable[Task]) -> BankStatistics:
         tiers[task.tier] += 1
         sources[task.provenance.source] += 1
         leaves.append(len(task.checkpoints.leaves()))
+        minutes.append(task.human_minutes)
+        if task.reference is not None:
+            steps.append(len(task.reference.steps))
         checkable.append(task.checkpoints.checkable_share())
     return BankStatistics(
         tasks=len(leaves),
@@ -60,14 +65,17 @@ def bank_statistics(tasks: Iterable[Task]) -> BankStatistics:
         tiers=_all_of(Tier, tiers),
         sources=_most_used_first(sources),
         checkable_share=fmean(checkable) if checkable else None,
-        leaves=(
-            LeafCounts(
-                total=sum(leaves), least=min(leaves), median=median(leaves), most=max(leaves)
-            )
-            if leaves
-            else None
-        ),
+        leaves=spread(leaves),
+        minutes=spread(minutes),
+        steps=spread(steps),
     )
+
+
+def spread(counts: Sequence[int]) -> Spread | None:
+    """Return total, least, median and most of the counts; None if there are none."""
+    if not counts:
+        return None
+    return Spread(total=sum(counts), least=min(counts), median=median(counts), most=max(counts))
 
 
 def modalities(task: Task) -> set[Modality]:

@@ -73,6 +73,8 @@ CHECKS: Mapping[str, str] = {
     "audio_level": "is louder or quieter than was asked for",
     "audio_silence": "has sound where silence was asked for",
     "audio_sound": "is silent where sound was asked for",
+    "video_duration": "is longer or shorter than was asked for",
+    "video_form": "has another frame size than was asked for, or lacks sound",
 }
 """What a file or answer is like that fails a check, by the check's name."""
 

@@ -60,6 +60,8 @@ FORM_CHECKS = frozenset(
         "audio_level",
         "audio_silence",
         "audio_sound",
+        "video_duration",
+        "video_form",
     ]
 )
 FACT_CHECKS = frozenset(

@@ -114,6 +114,8 @@ TOLD: Mapping[str, Told] = {
     "audio_level": _argument("it is too loud or too quiet"),
     "audio_silence": _argument("a part is not silent that should be", few="it is too short"),
     "audio_sound": _argument("a part is too quiet", few="it is too short"),
+    "video_duration": _amount("it is too short", "it is too long"),
+    "video_form": _argument("its size or its sound is not right"),
 }
 """What is said about each check of the library that has a safe sentence."""
 

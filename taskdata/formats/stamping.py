@@ -18,6 +18,11 @@ _PNG_HEADER = len(_PNG) + 25
 """Bytes before the second chunk."""
 _JPEG = b"\xff\xd8"
 _KEY = "canary"
+_FLAC_APPLICATION = 2
+"""Kind of a FLAC block that belongs to one program."""
+_ID3_SHIFTS = (21, 14, 7, 0)
+"""An ID3 tag writes its size with seven bits a byte."""
+_BOX_HEADER = 8
 
 _CUSTOM = "docProps/custom.xml"
 _TYPES = "[Content_Types].xml"
@@ -43,8 +48,9 @@ def stamped(name: str, content: bytes, canary: str) -> bytes:
     """Return the file with the canary in its metadata.
 
     Office documents get a custom property, PDF files an entry of their information, PNG and JPEG
-    images and WAV recordings a comment, HTML and SVG a comment at the end. Any other file, and one
-    that is not what its name says, is returned as it is: a canary among data would change them.
+    images and WAV recordings a comment, FLAC, MP3 and MP4 files a block that players skip, HTML and
+    SVG a comment at the end. Any other file, and one that is not what its name says, is returned as
+    it is: a canary among data would change them.
     """
     stamp = _STAMPS.get(PurePosixPath(name).suffix.lower())
     if stamp is None:
@@ -132,6 +138,51 @@ def _wav(content: bytes, canary: str) -> bytes:
     return b"RIFF" + struct.pack("<I", len(whole)) + whole
 
 
+def _flac(content: bytes, canary: str) -> bytes:
+    # The first block describes the stream; its highest bit says whether it is the only one.
+    kind, size = content[4], int.from_bytes(content[5:8])
+    if not content.startswith(b"fLaC") or kind & 0x7F:
+        raise _Unfit
+    body = b"cnry" + canary.encode()
+    block = bytes([kind & 0x80 | _FLAC_APPLICATION]) + len(body).to_bytes(3) + body
+    end = 8 + size
+    return content[:4] + b"\0" + content[5:end] + block + content[end:]
+
+
+def _mp3(content: bytes, canary: str) -> bytes:
+    text = f"\0{_KEY}\0{canary}".encode("latin-1")
+    # A size below 128 is written alike in all versions of ID3 since 2.3.
+    frame = b"TXXX" + struct.pack(">I", len(text)) + b"\0\0" + text
+    if content.startswith(b"ID3"):
+        version, flags = content[3], content[5]
+        if version not in (3, 4) or flags or len(text) > 0x7F:
+            raise _Unfit
+        size = sum(part << shift for part, shift in zip(content[6:10], _ID3_SHIFTS, strict=True))
+        return content[:6] + _id3_size(size + len(frame)) + frame + content[10:]
+    if content[:1] != b"\xff" or content[1] & 0xE0 != 0xE0:
+        raise _Unfit
+    return b"ID3\3\0\0" + _id3_size(len(frame)) + frame + content
+
+
+def _id3_size(size: int) -> bytes:
+    return bytes(size >> shift & 0x7F for shift in _ID3_SHIFTS)
+
+
+def _mp4(content: bytes, canary: str) -> bytes:
+    if content[4:8] != b"ftyp":
+        raise _Unfit
+    place = 0
+    while place < len(content):
+        (size,) = struct.unpack(">I", content[place : place + 4])
+        if size < _BOX_HEADER:
+            raise _Unfit
+        place += size
+    if place != len(content):
+        raise _Unfit
+    text = canary.encode()
+    return content + struct.pack(">I", _BOX_HEADER + len(text)) + b"free" + text
+
+
 def _markup(content: bytes, canary: str) -> bytes:
     if not re.search(rb"</(?:html|svg)>\s*$", content, re.IGNORECASE):
         raise _Unfit
@@ -147,6 +198,9 @@ _STAMPS: dict[str, Callable[[bytes, str], bytes]] = {
     ".jpg": _jpeg,
     ".jpeg": _jpeg,
     ".wav": _wav,
+    ".flac": _flac,
+    ".mp3": _mp3,
+    ".mp4": _mp4,
     ".html": _markup,
     ".htm": _markup,
     ".svg": _markup,

@@ -21,6 +21,10 @@ class TaskOutline(Value):
     depth: int
     checkable_share: float
     """Share (0-1) of the tree's weight that code can verify."""
+    human_minutes: int | None = None
+    """None of a task that was stored before outlines had it; the task itself has it."""
+    steps: int | None = None
+    """Tool calls of the reference; None without one, and where it was stored before."""
 
 
 def outline(task: Task, content_hash: str) -> TaskOutline:
@@ -39,6 +43,8 @@ def outline(task: Task, content_hash: str) -> TaskOutline:
         leaves=len(tree.leaves()),
         depth=tree.depth(),
         checkable_share=tree.checkable_share(),
+        human_minutes=task.human_minutes,
+        steps=None if task.reference is None else len(task.reference.steps),
     )
 
 

@@ -35,13 +35,13 @@ class Difficulty(StrEnum):
     """13 leaves or more."""
 
 
-class LeafCounts(Value):
-    """Leaves of the checkpoint trees of a bank's tasks."""
+class Spread(Value):
+    """How a count, such as the leaves of a checkpoint tree, is spread over a bank's tasks."""
 
-    total: int = Field(ge=1)
-    least: int = Field(ge=1)
-    median: float = Field(ge=1)
-    most: int = Field(ge=1)
+    total: int = Field(ge=0)
+    least: int = Field(ge=0)
+    median: float = Field(ge=0)
+    most: int = Field(ge=0)
 
 
 class BankStatistics(Value):
@@ -61,5 +61,9 @@ class BankStatistics(Value):
     """Sources of the tasks, the most used first."""
     checkable_share: float | None = Field(default=None, ge=0, le=1)
     """Mean share of a tree's weight that code can verify; None without tasks."""
-    leaves: LeafCounts | None = None
-    """None without tasks."""
+    leaves: Spread | None = None
+    """Leaves of the checkpoint trees; None without tasks."""
+    minutes: Spread | None = None
+    """Minutes that a person would need; None without tasks, or where it was not counted yet."""
+    steps: Spread | None = None
+    """Tool calls of the references; None where no task has one or it was not counted yet."""

@@ -24,7 +24,7 @@ from taskdata.schema.quarantine import QuarantineDecision
 from taskdata.schema.release import Lineage, ReferenceKind, ReleaseNotes, TaskChange
 from taskdata.schema.rewriting import Increase, RewriteMagnitude, RewritingTable, SourceOutcomes
 from taskdata.schema.run import StageReport
-from taskdata.schema.statistics import BankStatistics, LeafCounts
+from taskdata.schema.statistics import BankStatistics, Spread
 from taskdata.schema.task import Tier
 from taskdata.schema.withdrawal import Withdrawal
 
@@ -98,7 +98,9 @@ def new_notes(store, new_task):
                 difficulties={"short": 0, "medium": 0, "long": 1},
                 sources={"internal": 1},
                 checkable_share=1.0,
-                leaves=LeafCounts(total=3, least=3, median=3, most=3),
+                leaves=Spread(total=3, least=3, median=3, most=3),
+                minutes=Spread(total=20, least=20, median=20, most=20),
+                steps=Spread(total=7, least=1, median=3.5, most=6),
             ),
             "lineage": (entry,),
             "created_at": NIGHT,
@@ -131,6 +133,14 @@ def made_notes(new_notes, refresh) -> ReleaseNotes:
     )
     lineage = (notes.lineage[0].model_copy(update=made),)
     return notes.model_copy(update={"lineage": lineage, "changes": changes})
+
+
+def test_the_page_states_difficulty_by_minutes_leaves_and_steps(store, new_notes):
+    page = BeautifulSoup(build_bank(store, new_notes()), "html.parser")
+    facts = {dt.get_text(): dt.find_next("dd").get_text() for dt in page.select("dl.facts dt")}
+    assert facts["Minutes for a person"] == "20 to 20, median 20"
+    assert facts["Leaves per task"] == "3 to 3, median 3"
+    assert facts["Steps of a reference"] == "1 to 6, median 3.5"
 
 
 def test_the_page_says_how_many_references_of_each_kind_there_are(store, new_notes):
@@ -208,11 +218,12 @@ def test_changes_begin_with_what_is_gone(store, made_notes):
 
 
 def test_the_lineage_names_seed_reviewer_models_and_prompts(store, made_notes):
-    ((task, category, leaves, proof, reference, origin, reviewer, made),) = cells(
+    ((task, category, *difficulty, proof, reference, origin, reviewer, made),) = cells(
         build_bank(store, made_notes), "Lineage of the tasks"
     )
     assert task == "sum-two Sum two numbers"
-    assert (category, leaves, proof, reviewer) == ("data analysis", "3", "proven", "kirsten")
+    assert difficulty == ["20", "3", "–"]
+    assert (category, proof, reviewer) == ("data analysis", "proven", "kirsten")
     assert (reference, origin) == ("stronger model", "seed reddit 5eed5eed5eed5eed")
     assert made == "gpt-5.2-2026 generate@1, classify@2"
 

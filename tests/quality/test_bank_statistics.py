@@ -4,8 +4,17 @@ import pytest
 
 from quality.bank_statistics import bank_statistics, difficulty, modalities, underrepresented
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
-from taskdata.schema.statistics import BankStatistics, Difficulty, LeafCounts, Modality
-from taskdata.schema.task import Capability, Category, DeliverableSpec, InputFile, Provenance, Task
+from taskdata.schema.statistics import BankStatistics, Difficulty, Modality, Spread
+from taskdata.schema.task import (
+    Capability,
+    Category,
+    DeliverableSpec,
+    InputFile,
+    Provenance,
+    ReferenceSolution,
+    ReferenceStep,
+    Task,
+)
 
 MakeTask = Callable[..., Task]
 
@@ -41,7 +50,7 @@ def test_every_known_category_and_capability_is_counted_absent_ones_as_0(bank: l
         "creativity": 0,
     }
     assert list(statistics.capabilities) == [c.value for c in Capability]
-    assert statistics.tiers == {"atomic": 2, "workflow": 1}
+    assert statistics.tiers == {"atomic": 2, "workflow": 1, "planning": 0}
 
 
 def test_tools_and_sources_are_counted_by_task_the_most_used_first(bank: list[Task]):
@@ -61,9 +70,21 @@ def test_tools_and_sources_are_counted_by_task_the_most_used_first(bank: list[Ta
 def test_leaves_and_what_code_can_verify_are_summed_up(bank: list[Task]):
     statistics = bank_statistics(bank)
 
-    assert statistics.leaves == LeafCounts(total=6, least=1, median=1, most=4)
+    assert statistics.leaves == Spread(total=6, least=1, median=1, most=4)
     assert statistics.checkable_share == pytest.approx((0.75 + 1 + 0) / 3)
     assert statistics.difficulties == {"short": 3, "medium": 0, "long": 0}
+
+
+def test_minutes_and_steps_are_spread_over_the_tasks_that_state_them(bank: list[Task]):
+    steps = (ReferenceStep(tool="Plot"), ReferenceStep(tool="finish"))
+    played = ReferenceSolution(steps=steps, final_answer="42")
+    hard = bank[1].model_copy(update={"human_minutes": 90, "reference": played})
+    easy = bank[2].model_copy(update={"human_minutes": 10, "reference": None})
+
+    statistics = bank_statistics([hard, easy])
+
+    assert statistics.minutes == Spread(total=100, least=10, median=50, most=90)
+    assert statistics.steps == Spread(total=2, least=2, median=2, most=2)
 
 
 def test_a_bank_without_tasks_has_zeros_and_no_means():
@@ -72,7 +93,7 @@ def test_a_bank_without_tasks_has_zeros_and_no_means():
     assert statistics.tasks == 0
     assert set(statistics.categories.values()) == {0}
     assert statistics.checkable_share is None
-    assert statistics.leaves is None
+    assert (statistics.leaves, statistics.minutes, statistics.steps) == (None, None, None)
 
 
 def test_statistics_survive_json(bank: list[Task]):

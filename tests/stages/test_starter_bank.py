@@ -1,9 +1,13 @@
 """What the starter bank promises to hold; tests/e2e/test_starter_proof.py plays its tasks."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from environments.tool_runtime.host_registry import HOST_MODULES
+from environments.tool_runtime.registry import MODULES, definition
+from stages.prepare.select import sampled
 from taskdata.banks.loader import load_bank
 from taskdata.schema.task import Capability, Category, Tier
 
@@ -14,8 +18,9 @@ def bank():
 
 
 def test_every_category_has_at_least_five_tasks_and_two_atomic_ones_among_them(bank):
-    assert len(bank.tasks) == 34
-    assert set(Counter(t.category for t in bank.tasks).values()) == {5, 6}
+    of_each = Counter(t.category for t in bank.tasks)
+    assert set(of_each) == set(Category)
+    assert min(of_each.values()) >= 5
     atomic = Counter(t.category for t in bank.tasks if t.tier is Tier.ATOMIC)
     assert atomic == dict.fromkeys(Category, 2)
     assert {c for t in bank.tasks for c in t.capabilities} == set(Capability)
@@ -33,6 +38,26 @@ def test_a_workflow_tree_is_checked_by_code_for_at_least_70_percent(bank):
             assert 3 <= len(task.checkpoints.leaves()) <= 19, task.id
             assert task.checkpoints.depth() in (2, 3), task.id
             assert task.human_minutes >= 20, task.id
+
+
+def test_the_readme_counts_the_tasks(bank):
+    said = " ".join((Path(__file__).parents[2] / "README.md").read_text().split())
+    assert f"over {2 * len(Category)} of the {len(bank.tasks)} tasks of the starter bank" in said
+
+
+def test_a_newcomers_sample_needs_no_tool_of_an_extra(bank):
+    chosen = sampled(bank.tasks, 2)
+    tools = {tool for task in chosen for tool in task.tools if tool in MODULES}
+    assert len(chosen) == 2 * len(Category)
+    assert {tool for tool in tools if definition(tool).extra is not None} == set()
+    assert {task.id for task in chosen for tool in task.tools if tool in HOST_MODULES} == set()
+
+
+def test_pictures_sound_and_film_are_read_and_made_by_references(bank):
+    used = {step.tool for task in bank.tasks for step in task.reference.steps}
+    extras = {name for name in MODULES if definition(name).extra is not None}
+    assert extras <= used
+    assert {"DrawBox", "AddText", "Prover"} <= used
 
 
 def test_atomic_answers_come_in_the_gta_forms(bank):

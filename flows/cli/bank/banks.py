@@ -74,7 +74,7 @@ def list_tasks(
     console.table(
         [_line(task, withdrawn.get(task.hash)) for task in shown[:_SHOWN]],
         title=f"Bank {name}: {len(found)} tasks",
-        optional=("deliverables", "category", "by code", "leaves"),
+        optional=("deliverables", "category", "by code", "steps", "leaves", "minutes"),
     )
     hidden = len(found) - len(shown[:_SHOWN])
     if hidden:
@@ -113,11 +113,12 @@ def show(
     console.say(f"{task.title} ({task.tier.value}, {task.category.value})")
     if tombstone is not None:
         console.say(f"Withdrawn on {tombstone.told}")
-    console.say(f"Hash {task.content_hash}; about {task.human_minutes} minutes for a person\n")
+    console.say(f"Hash {task.content_hash}\n")
     console.block(task.query, indent=0)
     console.say("Files:        " + (", ".join(f.path for f in task.files) or "none"))
     console.say("Tools:        " + ", ".join(task.tools))
     console.say("Deliverables: " + (", ".join(d.name for d in task.deliverables) or "the answer"))
+    console.say("Difficulty:   " + _difficulty(task))
     console.paragraph("Reference:    " + kind.reason)
     if task.environment is not None:
         console.say("Servers:      " + (", ".join(task.environment.servers) or "none"))
@@ -131,6 +132,13 @@ def show(
         console.say(f"Missing:      {need.kind} {need.name}: {need.state}")
     console.say("Checkpoints:")
     write_tree(task.checkpoints)
+
+
+def _difficulty(task: "Task") -> str:
+    """Return what tells how much a task demands."""
+    leaves = len(task.checkpoints.leaves())
+    steps = "none" if task.reference is None else len(task.reference.steps)
+    return f"human minutes {task.human_minutes}, leaves {leaves}, steps of the reference {steps}"
 
 
 def _reference_kind(store: "Store", bank: str, task: "Task") -> "ReferenceKind":
@@ -255,10 +263,16 @@ def _line(task: "TaskOutline", tombstone: "Withdrawal | None") -> dict[str, str]
         "tier": task.tier.value,
         "category": task.category.value,
         "title": task.title,
+        "minutes": _counted(task.human_minutes),
         "leaves": str(task.leaves),
+        "steps": _counted(task.steps),
         "by code": f"{task.checkable_share:.0%}",
         "deliverables": ", ".join(task.deliverables) or "answer",
     }
+
+
+def _counted(number: int | None) -> str:
+    return "-" if number is None else str(number)
 
 
 def _stored(bank: Any) -> dict[str, Any]:

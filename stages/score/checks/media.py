@@ -1,4 +1,4 @@
-"""Checks of images and sound."""
+"""Checks of images, sound and video."""
 
 import math
 from typing import Annotated, Self
@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from stages.score.check import CheckArgs, CheckSpec, Verdict, failed, holds, share, within
 from taskdata.schema.scores import Shortcoming
-from taskdata.schema.views import AudioView, ImageView
+from taskdata.schema.views import AudioView, ImageView, VideoView
 
 _WINDOW_SECONDS = 0.1
 """Length of one value of `AudioView.envelope`."""
@@ -278,6 +278,48 @@ def audio_sound(view: AudioView, args: AudioSound) -> Verdict:
     return holds(rms >= args.min_rms, reason)
 
 
+class VideoDuration(CheckArgs):
+    """Length in seconds."""
+
+    seconds: Seconds
+    tolerance: Seconds
+
+
+def video_duration(view: VideoView, args: VideoDuration) -> Verdict:
+    """Give 10 when the length is within the tolerance."""
+    spare = args.tolerance + 1e-9
+    reason = f"{view.seconds:.2f} s; expected {args.seconds:g} s give or take {args.tolerance:g} s"
+    return within(view.seconds, args.seconds - spare, args.seconds + spare, reason)
+
+
+class VideoForm(CheckArgs):
+    """Size of the frames in pixels, and whether there is sound."""
+
+    width: Pixels | None = None
+    height: Pixels | None = None
+    has_sound: bool | None = None
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if not self.model_dump(exclude_none=True):
+            raise ValueError("needs width, height or has_sound")
+        return self
+
+
+def video_form(view: VideoView, args: VideoForm) -> Verdict:
+    """Give the share of what is asked that holds."""
+    asked = args.model_dump(exclude_none=True)
+    fits = [getattr(view, name) == value for name, value in asked.items()]
+    found = f"{view.width} x {view.height} pixels, {_sound(view.has_sound)}"
+    size = f"{args.width or 'any'} x {args.height or 'any'} pixels"
+    sound = "" if args.has_sound is None else f", {_sound(args.has_sound)}"
+    return share(sum(fits), len(fits), f"{found}; expected {size}{sound}")
+
+
+def _sound(has_sound: bool) -> str:
+    return f"with{'' if has_sound else 'out'} sound"
+
+
 CHECKS = (
     CheckSpec("image_size", ImageSize, (ImageView,), image_size),
     CheckSpec("image_format", ImageFormat, (ImageView,), image_format),
@@ -290,4 +332,6 @@ CHECKS = (
     CheckSpec("audio_level", AudioLevel, (AudioView,), audio_level, version=2),
     CheckSpec("audio_silence", AudioSilence, (AudioView,), audio_silence, version=2),
     CheckSpec("audio_sound", AudioSound, (AudioView,), audio_sound),
+    CheckSpec("video_duration", VideoDuration, (VideoView,), video_duration),
+    CheckSpec("video_form", VideoForm, (VideoView,), video_form),
 )

@@ -40,6 +40,7 @@ MEANINGS: Mapping[str, str] = {
     "expected": "what is looked for",
     "format": "PNG, JPEG, ...",
     "has_alpha": "whether it should have one",
+    "has_sound": "whether there should be sound",
     "height": "expected height in pixels",
     "height_mm": "expected height",
     "ids": "expected ids, case-sensitive",

@@ -17,6 +17,7 @@ from taskdata.schema.views import (
     Table,
     TextRun,
     TextView,
+    VideoView,
     View,
     WorkbookView,
 )
@@ -149,6 +150,9 @@ VIEWS: dict[str, View] = {
         peak=0.7,
         rms=0.3,
         envelope=(0.5,) * 10 + (0.0,) * 10,
+    ),
+    "tour.mp4": VideoView(
+        seconds=12.0, width=640, height=360, frames_per_second=25.0, has_sound=False
     ),
 }
 ANSWER = "North leads with €1,234.50, about 12 % more than South."

@@ -10,7 +10,7 @@ import pytest
 from stages.release.importing import import_bank
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.formats.registry import writer
-from taskdata.schema.outline import TaskFilter
+from taskdata.schema.outline import TaskFilter, outline
 from taskdata.schema.task import Category, InputFile
 from taskdata.store import Store
 
@@ -181,6 +181,7 @@ def test_outlines_are_written_with_the_tasks_and_filtered(store, exported, new_t
     (first, _second) = store.outlines(release)
     assert (first.id, first.leaves, first.depth, first.checkable_share) == ("a", 3, 2, 1.0)
     assert first.tools == ("python_execute", "write_file", "finish")
+    assert (first.human_minutes, first.steps) == (20, None)
     assert store.outlines(release, TaskFilter(category=Category.RETRIEVAL_QA)) == []
     assert store.outlines(release, TaskFilter(tool="OCR")) == []
     assert len(store.outlines(release, TaskFilter(tool="finish", source="internal"))) == 2
@@ -193,6 +194,20 @@ def test_rows_of_an_earlier_revision_have_their_outlines_made(store, new_task):
     with store._engine.begin() as connection:
         connection.execute(text("UPDATE task SET outline = NULL"))
     assert [o.id for o in store.outlines(release.hash)] == ["sum-two"]
+
+
+def test_outlines_of_an_earlier_version_are_read_without_what_they_lack(store, new_task):
+    from sqlalchemy import text
+
+    task = new_task()
+    release = store.add_release("old", [task], {})
+    kept = outline(task, task.content_hash).model_dump(
+        mode="json", exclude={"human_minutes", "steps"}
+    )
+    with store._engine.begin() as connection:
+        connection.execute(text("UPDATE task SET outline = :kept"), {"kept": json.dumps(kept)})
+    (read,) = store.outlines(release.hash)
+    assert (read.leaves, read.human_minutes, read.steps) == (3, None, None)
 
 
 def test_stored_banks_name_their_newest_version(store, exported):

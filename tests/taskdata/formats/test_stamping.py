@@ -6,6 +6,7 @@ import wave
 import zipfile
 
 import pytest
+import soundfile
 from docx import Document
 from openpyxl import Workbook, load_workbook
 from PIL import Image
@@ -46,6 +47,15 @@ def recording():
         sound.setparams((1, 1, 8000, 0, "NONE", ""))
         sound.writeframes(b"\x80\x90\xa0")
     return out.getvalue()
+
+
+def compressed(kind):
+    tone = [0.1 * (n % 40) / 40 for n in range(4000)]
+    return saved(lambda out: soundfile.write(out, tone, 8000, format=kind))
+
+
+def played(content):
+    return soundfile.read(io.BytesIO(content))[0].tolist()
 
 
 def pdf():
@@ -97,6 +107,30 @@ def test_a_recording_gets_a_comment_and_keeps_its_sound():
         assert sound.readframes(9) == b"\x80\x90\xa0"
 
 
+@pytest.mark.parametrize("kind", ["FLAC", "MP3"])
+def test_a_compressed_recording_gets_a_block_and_keeps_its_sound(kind):
+    name, before = f"a.{kind.lower()}", compressed(kind)
+    once = stamped(name, before, CANARY)
+    assert CANARY.encode() in once
+    for content in (once, stamped(name, once, CANARY.upper())):
+        assert played(content) == played(before)
+
+
+def test_a_stamped_mp3_that_had_a_tag_keeps_its_own():
+    tagged = stamped("a.mp3", compressed("MP3"), "the tag of its maker")
+    content = stamped("a.mp3", tagged, CANARY)
+    assert (content.count(b"ID3"), content.count(b"TXXX")) == (1, 2)
+    assert b"the tag of its maker" in content
+
+
+def test_a_film_gets_a_box_at_its_end_that_players_skip():
+    boxes = b"\0\0\0\x10ftypisom\0\0\0\0" + b"\0\0\0\x0cmdat\1\2\3\4"
+    content = stamped("a.mp4", boxes, CANARY)
+    assert content.startswith(boxes)
+    size, name = struct.unpack(">I4s", content[len(boxes) :][:8])
+    assert (name, content[-size:][8:].decode()) == (b"free", CANARY)
+
+
 def test_markup_gets_a_comment_after_its_end():
     assert stamped("a.html", b"<html></html>\n", CANARY).endswith(f"<!-- {CANARY} -->\n".encode())
 
@@ -113,6 +147,12 @@ def test_markup_gets_a_comment_after_its_end():
         ("a.jpg", b"GIF89a"),
         ("a.wav", b"RIFF\1\0\0\0WAVE"),
         ("a.wav", b""),
+        ("a.flac", b"fLaC\1\0\0\0"),
+        ("a.flac", b""),
+        ("a.mp3", b"no frame"),
+        ("a.mp3", b"ID3\4\0\x80\0\0\0\0"),
+        ("a.mp4", b"\0\0\0\x10ftyp cut"),
+        ("a.mp4", b"\0\0\0\x08ftyp\0\0\0\0mdat"),
         ("a.html", b"a fragment"),
     ],
 )
