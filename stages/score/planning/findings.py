@@ -127,7 +127,7 @@ def _call(
 def _references(chain: Sequence[PlannedAction], first: int) -> list[ErrorFlag]:
     """Return the references to results that are not there when they are needed."""
     needs = {place: set(named_steps(action.arguments)) for place, action in enumerate(chain, first)}
-    found = []
+    found: list[ErrorFlag] = []
     for place, named in needs.items():
         ahead = sorted(number for number in named if not 0 < number < place)
         if not ahead or len(found) == MOST_FLAGS:
