@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 
-from stages.construct.planning.efficiency import proven_optimum
+from stages.construct.planning.cases.efficiency import proven_optimum
 from stages.construct.planning.variations import EXTRANEOUS_NUMBERS
 from stages.score.planning.arguments import faults_of as argument_faults
 from stages.score.planning.findings import chain_faults, unmet_rules
@@ -40,9 +40,7 @@ def faults_of(task: Task) -> tuple[str, ...]:
         raise BadTaskData(f"task {task.id!r}: is no planning case")
     case = task.planning
     return tuple(
-        dict.fromkeys(
-            (*_of_prefix(case), *_of_setting(task, case), *_of_reference(task, case))
-        )
+        dict.fromkeys((*_of_prefix(case), *_of_setting(task, case), *_of_reference(task, case)))
     )
 
 

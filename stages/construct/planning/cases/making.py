@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from stages.construct.answers.forms import Form as WrittenForm
-from stages.construct.planning.efficiency import efficiency
-from stages.construct.planning.extraction import as_task, holistic, step_wise
-from stages.construct.planning.robustness import broken, extraneous, unsolvable
+from stages.construct.planning.cases.efficiency import efficiency
+from stages.construct.planning.cases.extraction import as_task, holistic, step_wise
+from stages.construct.planning.cases.robustness import broken, extraneous, unsolvable
 from stages.construct.planning.trajectory import Trajectory
 from stages.construct.planning.variations import Variation
 from stages.construct.planning.written import (

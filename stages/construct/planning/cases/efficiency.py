@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stages.construct.planning.extraction import modality_of, rules_of, scene
-from stages.construct.planning.robustness import require_case
+from stages.construct.planning.cases.extraction import modality_of, rules_of, scene
+from stages.construct.planning.cases.robustness import require_case
 from stages.construct.planning.written import (
     CompositeForm,
     EfficiencyForm,

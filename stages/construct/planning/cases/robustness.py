@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from stages.construct.planning.extraction import (
+from stages.construct.planning.cases.extraction import (
     as_task,
     chain_of,
     prefix_of,
