@@ -40,8 +40,9 @@ async def collect_work(
     task, deadline = prepared.task, attempt.deadline
     store = partial(_store, attempt.shared.worker.store, attempt.journal, task, transcript, answers)
     deadline.step = "collecting and storing what the agent left"
-    if prepared.kind.predicts:
-        # In this mode the files were written by the reference solution, not by the agent.
+    if prepared.kind.predicts or (task.planning is not None and not prepared.kind.is_program):
+        # Files of predicted steps were written by the reference solution, not by the agent, and
+        # a planner writes none.
         return await asyncio.to_thread(store, Collected((), ()))
     if prepared.surroundings.servers is not None:
         await prepared.surroundings.servers.require_alive()

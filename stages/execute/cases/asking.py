@@ -1,0 +1,99 @@
+"""What a planner is told of a case, and the form that it is to answer in."""
+
+import json
+from typing import Any
+
+from environments.ports import Message
+from stages.execute.cases.reading import MAX_ACTIONS
+from stages.execute.dialogue import prompts
+from taskdata.errors import Misuse
+from taskdata.schema.planning import CaseBrief, Form
+from taskdata.schema.task import TaskBrief
+from taskdata.schema.tool import Capability, ToolSpec
+
+CASE_PROMPT = "case_v1"
+ASKED_AT_MOST = 2
+"""How often an answer is asked for: once more if the first reply cannot be read."""
+AGAIN = (
+    "This answer could not be read: {fault}. Write it once more, as one JSON object in the form "
+    "that was asked for, with nothing before or after it."
+)
+_MAX_WORDS = {"type": "string", "maxLength": 2_000}
+
+
+def case_of(brief: TaskBrief) -> CaseBrief:
+    """Return the planning case in a brief.
+
+    Raises:
+        Misuse: the task is to be done, not planned.
+    """
+    if brief.case is None:
+        raise Misuse(f"task {brief.task_id!r}: it is to be done, and a planner only plans")
+    return brief.case
+
+
+def case_messages(brief: TaskBrief) -> tuple[Message, ...]:
+    """Return the messages that ask a model for the answer to a case."""
+    case = case_of(brief)
+    return prompts.messages(
+        CASE_PROMPT,
+        case=case,
+        query=brief.query,
+        schemas=[_json(tool.parameters) for tool in case.tools],
+        arguments=[_json(step.arguments) for step in case.prefix],
+        most=MAX_ACTIONS,
+        feedback=brief.feedback,
+        earlier="" if brief.earlier is None else brief.earlier.answer,
+    )
+
+
+def offered_specs(case: CaseBrief) -> tuple[ToolSpec, ...]:
+    """Return the tools that the case offers, as a transcript lists them; all as operations."""
+    return tuple(
+        ToolSpec(
+            name=tool.name,
+            description=tool.description,
+            category=Capability.OPERATION,
+            parameters=tool.parameters,
+        )
+        for tool in case.tools
+    )
+
+
+def answer_schema(case: CaseBrief) -> dict[str, Any]:
+    """Return the JSON schema of an answer, for servers that hold a model to it.
+
+    It names the tools and not their arguments, of which a model is to show that it knows them.
+    """
+    action = {
+        "type": "object",
+        "properties": {
+            "tool": {"enum": [tool.name for tool in case.tools]},
+            "arguments": {"type": "object"},
+            "rationale": _MAX_WORDS,
+        },
+        "required": ["tool", "arguments", "rationale"],
+        "additionalProperties": False,
+    }
+    words = {"anyOf": [_MAX_WORDS, {"type": "null"}]}
+    properties: dict[str, Any]
+    if case.form is Form.HOLISTIC:
+        calls = {"type": "array", "items": action, "maxItems": MAX_ACTIONS}
+        plan = {"type": "array", "items": _MAX_WORDS, "maxItems": MAX_ACTIONS}
+        properties = {"plan": plan, "tool_chain": calls, "refusal": words}
+    else:
+        calls = {"type": "array", "items": action, "maxItems": case.horizon}
+        properties = {"actions": calls, "final_answer": words, "refusal": words}
+    if not case.tools:
+        calls["maxItems"] = 0
+        calls["items"] = {"type": "object"}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
