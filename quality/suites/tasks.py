@@ -189,7 +189,7 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "files": len(task.files),
         "empty_files": _listed(f.path for f in task.files if f.size_bytes == 0),
         "repeated_paths": _listed({p for p in paths if paths.count(p) > 1}),
-        "has_reference": task.reference is not None,
+        "has_reference": task.reference is not None or task.planning is not None,
         # The names of a server's tools are unknown until the server runs.
         "reference_tools_not_allowed": _listed(
             set()

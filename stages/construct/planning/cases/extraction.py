@@ -127,6 +127,8 @@ def step_wise(
 def as_task(task: Task, case_id: str, case: PlanningCase, title: str, query: str = "") -> Task:
     """Return the case as a task of the bank: its files, domain and licence are the source's.
 
+    The source task is the case's provenance.
+
     Args:
         task: The task that the case was made from.
         case_id: Id of the case.
@@ -148,7 +150,7 @@ def as_task(task: Task, case_id: str, case: PlanningCase, title: str, query: str
         checkpoints=Checkpoint(
             id="plan", requirement="The plan is free of errors.", verifier=PlanGrade()
         ),
-        provenance=task.provenance,
+        provenance=task.provenance.model_copy(update={"source": task.id, "seed_id": None}),
         planning=case,
     )
 
@@ -240,7 +242,7 @@ def rules_of(
         makers = {tool for tool, endings in _MAKES.items() if _ending(wanted.name) in endings}
         rules.append(
             GradeRule(
-                requirement=f"It makes {wanted.name}: {wanted.description or wanted.type.value}.",
+                requirement=f"It makes {wanted.name}: {(wanted.description or wanted.type.value).rstrip(chr(46))}.",
                 tools=_among(offered, {*makers, _RUNS_CODE}),
             )
         )
