@@ -11,6 +11,7 @@ from typing import Any
 
 from environments.tool_runtime.catalogue import catalogue
 from environments.tools.session.finish import FINISH
+from stages.construct.assembling import case_provenance
 from stages.construct.planning.trajectory import Trajectory
 from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import Checkpoint, PlanGrade
@@ -150,7 +151,7 @@ def as_task(task: Task, case_id: str, case: PlanningCase, title: str, query: str
         checkpoints=Checkpoint(
             id="plan", requirement="The plan is free of errors.", verifier=PlanGrade()
         ),
-        provenance=task.provenance.model_copy(update={"source": task.id, "seed_id": None}),
+        provenance=case_provenance(task),
         planning=case,
     )
 
@@ -239,10 +240,11 @@ def rules_of(
         for path, tools in read.items()
     ]
     for wanted in task.deliverables:
+        what = (wanted.description or wanted.type.value).rstrip(".")
         makers = {tool for tool, endings in _MAKES.items() if _ending(wanted.name) in endings}
         rules.append(
             GradeRule(
-                requirement=f"It makes {wanted.name}: {(wanted.description or wanted.type.value).rstrip(chr(46))}.",
+                requirement=f"It makes {wanted.name}: {what}.",
                 tools=_among(offered, {*makers, _RUNS_CODE}),
             )
         )

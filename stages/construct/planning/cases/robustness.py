@@ -276,6 +276,14 @@ def _varied(case: PlanningCase, base_id: str, version: str, **fields: object) ->
     return PlanningCase.model_validate(same | fields | {"origin": origin})
 
 
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+}
+
+
 def _for_substitute(tool: CaseTool, arguments: dict[str, object], why: str) -> dict[str, object]:
     """Return arguments for the substitute: the old ones in order where they fit, words elsewhere.
 
@@ -283,8 +291,7 @@ def _for_substitute(tool: CaseTool, arguments: dict[str, object], why: str) -> d
     """
     left, chosen = list(arguments.values()), dict[str, object]()
     for name, schema in tool.parameters["properties"].items():
-        fits = {"string": str, "integer": int, "number": (int, float), "boolean": bool}
-        kind = fits[schema["type"]]
+        kind = _KINDS[schema["type"]]
         found = next((value for value in left if isinstance(value, kind)), None)
         if found is not None:
             left.remove(found)
