@@ -30,8 +30,8 @@ from stages.construct.assembling import available_files
 from stages.construct.material.base import base_tasks, offered_tools
 from stages.construct.start import candidate_of, chosen_seeds
 from stages.construct.work import Case, Workshop, recorded_client
-from taskdata.schema.base import Value
 from taskdata.errors import Misuse
+from taskdata.schema.base import Value
 from taskdata.schema.construct import (
     Candidate,
     Construction,
