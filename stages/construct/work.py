@@ -74,12 +74,11 @@ _MAX_REASON = 1_000
 
 @dataclass(frozen=True)
 class Workshop:
-    """What all candidates of one pass share."""
+    """What all candidates of one pass share; a refresh that asks no model has no client."""
 
     store: Store
     refresh: Refresh
     client: RecordedClient | None
-    """None: the refresh asks no model."""
     tools: tuple[ToolSpec, ...]
     exemplars: tuple[Task, ...]
     """Tasks of the base bank, from which exemplars are chosen for each candidate."""

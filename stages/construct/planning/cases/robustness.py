@@ -285,18 +285,21 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
 
 
 def _for_substitute(tool: CaseTool, arguments: dict[str, object], why: str) -> dict[str, object]:
-    """Return arguments for the substitute: the old ones in order where they fit, words elsewhere.
+    """Return arguments for the substitute: the old ones by name, then in order, else words.
 
     A number where no number was given is 1.
     """
-    left, chosen = list(arguments.values()), dict[str, object]()
-    for name, schema in tool.parameters["properties"].items():
+    properties = tool.parameters["properties"]
+    left = {name: value for name, value in arguments.items() if name not in properties}
+    chosen = dict[str, object]()
+    for name, schema in properties.items():
         kind = _KINDS[schema["type"]]
-        found = next((value for value in left if isinstance(value, kind)), None)
-        if found is not None:
-            left.remove(found)
+        if isinstance(arguments.get(name), kind):
+            chosen[name] = arguments[name]
+            continue
+        taken = next((other for other, value in left.items() if isinstance(value, kind)), None)
         spare = {"string": f"({why})", "boolean": True}.get(schema["type"], 1)
-        chosen[name] = spare if found is None else found
+        chosen[name] = spare if taken is None else left.pop(taken)
     return chosen
 
 
