@@ -28,6 +28,6 @@ class JudgeSettings(GrowingValue):
 
     def qualifier(self) -> str:
         """Return what tells its verdicts from those of the full profile, for a verifier's name."""
-        parts = [] if self.profile == "full" else [self.profile]
+        parts: list[str] = [] if self.profile == "full" else [self.profile]
         parts += ["blind"] if self.blind else []
         return f"[{', '.join(parts)}]" if parts else ""

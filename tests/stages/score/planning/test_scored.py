@@ -19,7 +19,7 @@ from taskdata.schema.run import TrialResult
 from taskdata.schema.scores import Unscored
 from taskdata.schema.success import SuccessRule, TrialVerdict
 from taskdata.schema.transcript import Ending, Transcript
-from tests.planning_cases import (
+from tests.price_cases import (
     CHAIN,
     action,
     answer,
