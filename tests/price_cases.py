@@ -1,6 +1,8 @@
 """Small planning cases of every setting, and answers to them."""
 
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from taskdata.schema.checkpoint import Checkpoint, PlanGrade
@@ -217,3 +219,12 @@ def efficiency(task_id: str = "cheapest", **changes: Any) -> Task:
 def answer(*actions: PlannedAction, **fields: Any) -> PredictedPlan:
     """An answer with this tool chain."""
     return PredictedPlan(chain=actions, **fields)
+
+
+def write_bank(folder: Path, *tasks: Task) -> Path:
+    """Write cases as a bank on disk; returns its folder."""
+    for task in tasks:
+        fields = task.model_dump(mode="json", exclude={"id", "files", "reference"})
+        (folder / task.id).mkdir(parents=True)
+        (folder / task.id / "task.yaml").write_text(json.dumps(fields), encoding="utf-8")
+    return folder

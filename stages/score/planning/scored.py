@@ -69,9 +69,18 @@ async def plan_score(
         for fault in found:
             if isinstance(fault, BaseException):
                 raise fault
-        verifier = " and ".join(dict.fromkeys(one.label for one in opinions))
+        verifier = _verifier([one.label for one in opinions])
         score = with_opinions(score, opinions)
     return root_of(task, answer, score, verifier)
+
+
+def _verifier(labels: Sequence[str]) -> str:
+    """Return the judge's name, or `judge:majority(MODEL, MODEL)@VERSION` for several."""
+    if len(labels) == 1:
+        return labels[0]
+    parts = sorted(label.removeprefix("judge:").rpartition("@") for label in labels)
+    names = ", ".join(name for name, _, _ in parts)
+    return f"judge:majority({names})@{parts[0][2]}"
 
 
 def wants_judge(task: Task, answer: PredictedPlan, score: PlanningScore) -> bool:
