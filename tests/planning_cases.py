@@ -1,219 +1,119 @@
-"""Small planning cases of every setting, and answers to them."""
+"""Planning cases and answers to them, of which only what a table looks at is said."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from taskdata.schema.checkpoint import Checkpoint, PlanGrade
 from taskdata.schema.planning import (
     CaseOrigin,
     CaseTool,
     Form,
-    GradeRule,
     Infeasibility,
+    Modality,
     PlannedAction,
     PlanningCase,
     PlanReference,
-    PrefixStep,
     Setting,
     ToolRole,
 )
-from taskdata.schema.planning_score import PredictedPlan
-from taskdata.schema.task import Capability, Category, Task, Tier
+from taskdata.schema.planning_score import (
+    Behaviour,
+    ErrorFlag,
+    PlanError,
+    PlanningScore,
+    Severity,
+)
+from taskdata.schema.task import Task
+from tests.conftest import make_task
+
+SUBTYPES = {"holistic": "task_incompleteness", "step_wise": "premature_conclusion"}
 
 
-def tool(
-    name: str,
-    properties: Mapping[str, Any],
-    *,
-    role: ToolRole = ToolRole.OWN,
-    cost: int | None = None,
-    replaces: Sequence[str] = (),
-    optional: Sequence[str] = (),
-) -> CaseTool:
-    """A tool that takes these arguments, and no others."""
+def tool(name: str, role: ToolRole = ToolRole.OWN, cost: int | None = None) -> CaseTool:
     return CaseTool(
-        name=name,
-        description=f"The tool {name}.",
-        parameters={
-            "type": "object",
-            "properties": dict(properties),
-            "required": [key for key in properties if key not in optional],
-            "additionalProperties": False,
-        },
-        role=role,
-        cost=cost,
-        replaces=tuple(replaces),
+        name=name, description=name, parameters={"type": "object"}, cost=cost, role=role
     )
 
 
-FIND = tool("find_price", {"item": {"type": "string"}})
-ADD = tool("add", {"numbers": {"type": "array", "items": {"type": "number"}}})
-ROUND = tool(
-    "round_to",
-    {"value": {"type": "number"}, "digits": {"type": "integer", "maximum": 9, "default": 2}},
-    optional=("digits",),
-)
-SEND = tool("send_note", {"text": {"type": "string"}, "to": {"enum": ["buyer", "seller"]}})
-OWN = (FIND, ADD, ROUND, SEND)
-SECRET = "zinc-harbour-41"
-"""Stands wherever a planner must never look."""
-
-
-def action(name: str, /, **arguments: Any) -> PlannedAction:
-    """A planned call."""
-    return PlannedAction(tool=name, arguments=arguments, rationale=f"{name} is needed")
-
-
-CHAIN = (
-    action("find_price", item="lamp"),
-    action("find_price", item="desk"),
-    action("add", numbers=["<result of step 1>", "<result of step 2>"]),
-    action("send_note", text="<result of step 3: the total>", to="buyer"),
-)
-STEPS = ("Find both prices.", "Add them.", "Send the total to the buyer.")
-
-
-def case(task_id: str = "lamp-and-desk", **changes: Any) -> Task:
-    """A holistic case whose reference finds two prices, adds them and sends the sum."""
-    fields: dict[str, Any] = {
-        "setting": Setting.HOLISTIC,
-        "form": Form.HOLISTIC,
-        "tools": OWN,
-        "reference": PlanReference(plan=STEPS, chain=CHAIN),
-        "origin": CaseOrigin(
-            task_id="lamp-task",
+def make_case(
+    setting: Setting = Setting.HOLISTIC,
+    *,
+    form: Form | None = None,
+    source: str = "source",
+    steps: int = 1,
+    horizon: int = 1,
+    position: int = 0,
+    length: int = 0,
+    modality: Modality = Modality.TEXT,
+    distractors: int = 0,
+    base_case: str | None = None,
+    infeasibility: Infeasibility | None = None,
+    optimum: int | None = None,
+) -> PlanningCase:
+    step_wise = setting in (Setting.STEP_WISE, Setting.BROKEN)
+    form = form or (Form.STEP_WISE if step_wise else Form.HOLISTIC)
+    refused = setting is Setting.UNSOLVABLE
+    chain = () if refused else tuple(PlannedAction(tool="own") for _ in range(steps))
+    return PlanningCase(
+        setting=setting,
+        form=form,
+        horizon=horizon if form is Form.STEP_WISE else None,
+        tools=(tool("own"), *(tool(f"d{n}", ToolRole.DISTRACTOR) for n in range(distractors))),
+        reference=PlanReference(chain=chain, refusal="It cannot be done." if refused else ""),
+        modality=modality,
+        origin=CaseOrigin(
+            task_id=source,
             task_hash="0" * 64,
             transformation="holistic_extraction@1",
-            length=len(CHAIN),
-            reviewer=SECRET,
+            base_case=base_case,
+            position=position,
+            length=length,
         ),
-    }
-    fields |= changes
-    query = fields.pop("query", "What do the lamp and the desk cost together? Tell the buyer.")
-    files = fields.pop("files", ())
-    return Task(
-        id=task_id,
-        tier=Tier.PLANNING,
-        category=Category.DATA_ANALYSIS,
-        capabilities=(Capability.LOGIC,),
-        title="Price of two things",
-        query=query,
-        files=files,
-        tools=tuple(one.name for one in fields["tools"]),
-        checkpoints=Checkpoint(id="plan", requirement="The plan is right.", verifier=PlanGrade()),
-        planning=PlanningCase.model_validate(fields),
+        broken_tool="own" if setting is Setting.BROKEN else None,
+        infeasibility=(infeasibility or Infeasibility.TOOL_REMOVAL) if refused else None,
+        optimum=(optimum or 1) if setting is Setting.EFFICIENCY else None,
     )
 
 
-PREFIX = (
-    PrefixStep(**action("find_price", item="lamp").model_dump(), result="30"),
-    PrefixStep(**action("find_price", item="desk").model_dump(), result="120"),
-)
-
-
-def next_steps(task_id: str = "after-prices", horizon: int = 1, **changes: Any) -> Task:
-    """A step-wise case after both prices are known."""
-    chain = (
-        action("add", numbers=[30, 120]),
-        action("send_note", text="<result of step 3>", to="buyer"),
+def make_mark(
+    grade: float | None = 1.0,
+    errors: Sequence[str] = (),
+    *,
+    form: str = "holistic",
+    undecided: str = "",
+    extraneous: Sequence[str] = (),
+    behaviour: Behaviour | None = None,
+    cost: int | None = None,
+    traps: Sequence[str] = (),
+) -> PlanningScore:
+    flags = tuple(
+        ErrorFlag(
+            error=PlanError(error),
+            severity=Severity.MINOR,
+            subtype=SUBTYPES[form] if error == "E2" else None,
+            evidence="seen",
+            decided_by="code",
+        )
+        for error in errors
     )
-    fields = {
-        "setting": Setting.STEP_WISE,
-        "form": Form.STEP_WISE,
-        "horizon": horizon,
-        "prefix": PREFIX,
-        "reference": PlanReference(chain=chain[:horizon], ends=horizon > len(chain)),
-    }
-    return case(task_id, **(fields | changes))
-
-
-def finished(task_id: str = "all-done") -> Task:
-    """A step-wise case after which only the final answer is due."""
-    sent = PrefixStep(**action("send_note", text="150", to="buyer").model_dump(), result="sent")
-    return next_steps(task_id, prefix=(*PREFIX, sent), reference=PlanReference(ends=True))
-
-
-def extraneous(task_id: str = "with-distractors", **changes: Any) -> Task:
-    """The holistic case with two tools of no use."""
-    more = tuple(
-        tool(name, {"item": {"type": "string"}}, role=ToolRole.DISTRACTOR)
-        for name in ("find_review", "find_colour")
+    return PlanningScore(
+        correct=None if grade is None else grade == 1.0,
+        grade=grade,
+        flags=flags,
+        undecided=undecided,
+        extraneous=tuple(extraneous),
+        behaviour=behaviour,
+        cost=cost,
+        traps=tuple(traps),
     )
-    return case(task_id, setting=Setting.EXTRANEOUS, tools=(*OWN, *more), **changes)
 
 
-def broken(task_id: str = "price-service-down", **changes: Any) -> Task:
-    """The next action after `find_price` failed for good."""
-    look = tool(
-        "look_up_price",
-        {"item": {"type": "string"}},
-        role=ToolRole.SUBSTITUTE,
-        replaces=("find_price",),
+def make_case_task(task_id: str, planning: PlanningCase) -> Task:
+    return make_task(
+        task_id,
+        tier="planning",
+        planning=planning,
+        deliverables=(),
+        checkpoints=Checkpoint(id="root", requirement="The plan is right.", verifier=PlanGrade()),
+        reference=None,
+        answer=None,
     )
-    failed = PrefixStep(
-        **action("find_price", item="lamp").model_dump(),
-        result="Error: the price service was shut down.",
-        failed=True,
-    )
-    fields = {
-        "setting": Setting.BROKEN,
-        "form": Form.STEP_WISE,
-        "horizon": 1,
-        "tools": (*OWN, look),
-        "prefix": (failed,),
-        "broken_tool": "find_price",
-        "reference": PlanReference(chain=(action("look_up_price", item="lamp"),)),
-    }
-    return case(task_id, **(fields | changes))
-
-
-def unsolvable(
-    kind: Infeasibility = Infeasibility.MISSING_INFORMATION, task_id: str = "", **changes: Any
-) -> Task:
-    """A case that must be refused."""
-    fields = {
-        "setting": Setting.UNSOLVABLE,
-        "infeasibility": kind,
-        "proof": f"Nobody said which lamp is meant ({SECRET}).",
-        "reference": PlanReference(refusal=f"It is not said which lamp ({SECRET})."),
-    }
-    name = task_id or f"unsolvable-{kind.replace('_', '-')}"
-    return case(name, **(fields | changes))
-
-
-def efficiency(task_id: str = "cheapest", **changes: Any) -> Task:
-    """A case with costs: both prices in one call for 3, and a trap that costs 9."""
-    item = {"item": {"type": "string"}}
-    tools = (
-        tool("find_price", item, cost=2),
-        tool("add", ADD.parameters["properties"], cost=1),
-        tool("send_note", SEND.parameters["properties"], cost=1),
-        tool(
-            "find_prices",
-            {"items": {"type": "array", "items": {"type": "string"}}},
-            role=ToolRole.COMPOSITE,
-            cost=3,
-            replaces=("find_price", "find_price"),
-        ),
-        tool("premium_price", item, role=ToolRole.TRAP, cost=9, replaces=("find_price",)),
-    )
-    chain = (
-        action("find_prices", items=["lamp", "desk"]),
-        action("add", numbers="<result of step 1>"),
-        action("send_note", text="<result of step 2>", to="buyer"),
-    )
-    rule = GradeRule(
-        requirement="The prices are found.", tools=("find_price", "find_prices", "premium_price")
-    )
-    fields = {
-        "setting": Setting.EFFICIENCY,
-        "tools": tools,
-        "optimum": 5,
-        "reference": PlanReference(plan=STEPS, chain=chain, rules=(rule,)),
-    }
-    return case(task_id, **(fields | changes))
-
-
-def answer(*actions: PlannedAction, **fields: Any) -> PredictedPlan:
-    """An answer with this tool chain."""
-    return PredictedPlan(chain=actions, **fields)

@@ -8,8 +8,8 @@ from stages.execute.cases.reading import MAX_ACTIONS
 from stages.execute.dialogue import prompts
 from taskdata.errors import Misuse
 from taskdata.schema.planning import CaseBrief, Form
-from taskdata.schema.task import TaskBrief
-from taskdata.schema.tool import Capability, ToolSpec
+from taskdata.schema.task import Capability, TaskBrief
+from taskdata.schema.tool import ToolSpec
 
 CASE_PROMPT = "case_v1"
 ASKED_AT_MOST = 2

@@ -9,7 +9,7 @@ from taskdata.schema.input_file import InputFile
 from taskdata.schema.planning import Infeasibility, PlannedAction
 from taskdata.schema.run import OutcomeStatus
 from taskdata.schema.transcript import Ending, ModelEvent
-from tests.planning_cases import (
+from tests.price_cases import (
     CHAIN,
     SECRET,
     action,

@@ -12,7 +12,7 @@ from taskdata.schema.planning_score import (
     PlanningScore,
     PredictedPlan,
 )
-from tests.planning_cases import (
+from tests.price_cases import (
     CHAIN,
     PREFIX,
     action,
