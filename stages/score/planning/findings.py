@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from stages.score.planning.arguments import faults_of
-from stages.score.planning.results import named_steps
+from stages.score.planning.results import named_steps, same_arguments
 from taskdata.schema.planning import (
     CaseTool,
     Form,
@@ -122,6 +122,28 @@ def _call(
     if faults:
         says = f"{tool.name}: {'; '.join(faults)}"
         yield flag(PlanError.TOOL_USE, Severity.MINOR, says, place)
+
+
+def repeats(case: PlanningCase, chain: Sequence[PlannedAction]) -> Iterator[ErrorFlag]:
+    """Yield an error for each call of the prefix that is made again though its result is there.
+
+    What the reference repeats may be repeated: a folder is looked at again after a change.
+    """
+    schemas = {tool.name: tool.parameters for tool in case.tools}
+
+    def same(one: PlannedAction, other: PlannedAction) -> bool:
+        return one.tool == other.tool and same_arguments(
+            one.arguments, other.arguments, schemas[one.tool]
+        )
+
+    done = [(place, step) for place, step in enumerate(case.prefix, 1) if not step.failed]
+    for place, action in enumerate(chain, start=len(case.prefix) + 1):
+        if action.tool not in schemas or any(same(action, due) for due in case.reference.chain):
+            continue
+        earlier = next((number for number, step in done if same(action, step)), None)
+        if earlier is not None:
+            says = f"it repeats step {earlier}, whose result is there"
+            yield flag(PlanError.LOGIC, Severity.MODERATE, says, place)
 
 
 def _references(chain: Sequence[PlannedAction], first: int) -> list[ErrorFlag]:

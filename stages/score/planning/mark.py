@@ -10,6 +10,7 @@ from stages.score.planning.findings import (
     chain_faults,
     flag,
     not_refused,
+    repeats,
     unfinished,
     unmet_rules,
 )
@@ -154,6 +155,8 @@ def _plan(case: PlanningCase, answer: PredictedPlan) -> PlanningScore:
     if same:
         return decided([]).model_copy(update={"same_as_reference": True})
     found = [*chain_faults(case, answer), *unmet_rules(case, answer)]
+    if all(one.error is not PlanError.LOGIC for one in found):
+        found += repeats(case, answer.chain)
     if found:
         return decided(found)
     return PlanningScore(correct=None, grade=None, undecided="no_judge")
