@@ -72,6 +72,8 @@ def _made(variation: Variation, source: Source, written: WrittenForm | None) -> 
         return _cut(variation, source, version)
     base = _cut(base_variation, source, VERSIONS[base_variation.setting])
     if isinstance(written, InfeasibleForm):
+        if written.kind is not variation.infeasibility:
+            raise BadTaskData(f"kind: {variation.infeasibility} was asked for, not {written.kind}")
         return unsolvable(task, base, written, version)
     if isinstance(written, DistractorsForm):
         case = extraneous(task, base, written, variation.number, version)
