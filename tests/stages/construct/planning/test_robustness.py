@@ -1,4 +1,4 @@
-"""Extraneous, broken and unsolvable cases: what is made of the words, and which words are refused."""
+"""Extraneous, broken and unsolvable cases: what is made of words, and which are refused."""
 
 import pytest
 
