@@ -106,7 +106,7 @@ HARNESSES: Mapping[str, HarnessKind] = {
         lambda agent, task: FunctionCalling(), needs_model=True, takes_feedback=True, talks=True
     ),
     "command": HarnessKind(
-        lambda agent, task: Command(),
+        lambda agent, task: Command(plans=task.planning is not None),
         needs_model=False,
         takes_feedback=True,
         require=require_command,

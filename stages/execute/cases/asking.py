@@ -47,6 +47,37 @@ def case_messages(brief: TaskBrief) -> tuple[Message, ...]:
     )
 
 
+def asked_of(brief: TaskBrief) -> str:
+    """Return what is asked about a case, for whoever reviews an answer to it."""
+    case = case_of(brief)
+    what = (
+        "The whole plan and its tool calls are asked for"
+        if case.horizon is None
+        else f"The next {case.horizon} tool calls are asked for, or the final answer if nothing is "
+        "left to do"
+    )
+    refusal = "or a refusal if the task cannot be solved as it stands."
+    cost = " The plan that costs least is wanted." if case.counts_cost else ""
+    done = [
+        f"Step {number}: {step.tool} {_json(step.arguments)}\n"
+        f"{'It failed' if step.failed else 'Result'}: {step.result}"
+        for number, step in enumerate(case.prefix, 1)
+    ]
+    named = [f"Files: {', '.join(case.media)}"] if case.media else []
+    rules = [case.system_prompt] if case.system_prompt else []
+    parts = [f"{what}, {refusal}{cost}", *rules, "The task:", brief.query, *named]
+    return "\n\n".join([*parts, *(["Done so far:", *done] if done else [])])
+
+
+def described_tools(brief: TaskBrief) -> str:
+    """Return the tools of a case with their arguments, one after the other."""
+    return "\n".join(
+        f"- {tool.name}{'' if tool.cost is None else f' (cost {tool.cost})'}: {tool.description}\n"
+        f"  Arguments: {_json(tool.parameters)}"
+        for tool in case_of(brief).tools
+    )
+
+
 def offered_specs(case: CaseBrief) -> tuple[ToolSpec, ...]:
     """Return the tools that the case offers, as a transcript lists them; all as operations."""
     return tuple(
