@@ -133,7 +133,7 @@ def _hold_candidates(
     tools, checks = list(catalogue()), list(check_library())
     by_id = store.overridden_rules([candidate.id for candidate in concerned])
     overridden = {c.task_id: by_id[c.id] for c in concerned if c.id in by_id}
-    results = []
+    results: list[GateResult] = []
     left = _held_cases(store, refresh_id, left, limits, overridden, results)
     safety = store.refresh(refresh_id).config.safety
     for make in (partial(_candidates, safety), _trees, _files):

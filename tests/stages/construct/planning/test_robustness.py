@@ -112,5 +112,12 @@ def test_where_the_evidence_is_gone_the_query_stays_and_the_files_go(source, wri
     ],
 )
 def test_words_that_do_not_fit_their_kind_are_refused(source, written, changes, says):
+    form = written("contradiction", **changes)
+
     with pytest.raises(BadTaskData, match=says):
-        make(UNSOLVABLE, source, written("contradiction", **changes))
+        make(UNSOLVABLE.model_copy(update={"infeasibility": form.kind}), source, form)
+
+
+def test_another_kind_than_was_asked_for_is_refused(source, written):
+    with pytest.raises(BadTaskData, match="contradiction was asked for, not missing_information"):
+        make(UNSOLVABLE, source, written("contradiction", kind="missing_information"))

@@ -11,6 +11,9 @@ from quality.bank_statistics import bank_statistics
 from stages.construct.planning import work
 from stages.construct.planning.supplied import read_supplied
 from stages.construct.proof import prove
+from stages.construct.rules.book import review_rules
+from stages.release.release import compose
+from stages.release.review import approve_all, edit
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import (
     CandidateStatus,
@@ -216,3 +219,34 @@ def test_malformed_words_are_named(words, name, text, says):
 def test_a_folder_without_its_people_is_refused(tmp_path):
     with pytest.raises(Misuse, match=r"it needs about\.yaml"):
         read_supplied(tmp_path)
+
+
+def test_a_reviewer_may_change_a_case_as_far_as_the_rules_allow(store, refresh, words):
+    refresh(plan_words=str(words))
+    work.do(store, "r1")
+    prove.do(store, "r1")
+    candidate = cases_of(store)["harvest-letter-contradiction"]
+    draft = store.draft(candidate.id).model_dump(mode="json")
+    rules = review_rules(store)
+
+    edit(store, candidate, draft | {"query": draft["query"] + " Thanks!"}, "Ada", "", rules)
+    changed = store.candidate(candidate.id)
+    prove.do(store, "r1")
+    draft["planning"] = draft["planning"] | {"proof": " "}
+
+    assert changed.stage is Construction.PROVE
+    with pytest.raises(BadTaskData, match="no sentence proves that it cannot be solved"):
+        edit(store, store.candidate(candidate.id), draft, "Ada", "", rules)
+
+
+def test_approved_cases_are_released_with_their_source_and_reviewer(store, refresh, words):
+    started = refresh(plan_words=str(words))
+    work.do(store, "r1")
+    prove.do(store, "r1")
+    approve_all(store, "r1", "Ada", "")
+
+    composition = compose(store, started)
+
+    assert {task.provenance.source for task in composition.tasks} == {"harvest-letter"}
+    assert {entry.origin for entry in composition.lineage} == {"plan_case"}
+    assert {(entry.proof, entry.reviewer) for entry in composition.lineage} == {("proven", "Ada")}
