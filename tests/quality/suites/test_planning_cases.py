@@ -1,58 +1,88 @@
-"""The gate over planning cases: which rows leave, and which sets are too one-sided."""
+"""Planning cases and their scores at the gates of a run."""
+
+from datetime import UTC, datetime
 
 import pytest
 
-from quality.gates import hold, quarantine_findings
-from quality.suites.planning_cases import (
-    PlanningCaseRules,
-    planning_case_rows,
-    planning_cases_suite,
+from quality.gates import hold
+from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
+from quality.suites.tasks import TaskRules, task_rows, tasks_suite
+from quality.suites.trial_scores import trial_rows, trial_scores_suite
+from stages.prepare.work import first_trial
+from stages.score.planning.mark import mark
+from stages.score.planning.scored import root_of
+from taskdata.schema.planning_score import PredictedPlan
+from taskdata.schema.run import OutcomeStatus, TrialOutcome, TrialResult
+from taskdata.schema.scores import TrialScore
+from taskdata.schema.task import Task
+from taskdata.schema.transcript import Ending
+from tests.price_cases import (
+    CHAIN,
+    answer,
+    broken,
+    case,
+    efficiency,
+    extraneous,
+    finished,
+    next_steps,
+    unsolvable,
 )
-from taskdata.banks.loader import load_bank
 
-EFFICIENT = "vaccine-fridge-week-efficiency"
-NOISY = "glacier-in-sound-plan-among-10"
+CASES = (case(), next_steps(), finished(), extraneous(), broken(), efficiency(), unsolvable())
 
 
-@pytest.fixture(scope="module")
-def rows():
-    """The rows of the bundled bank, whose references are all marked as correct."""
-    cases = load_bank("starter-planning").tasks
-    ids = [case.id for case in cases]
-    return planning_case_rows(cases, dict.fromkeys(ids, 1.0), {i: i for i in ids})
+def _result(task: Task, predicted: PredictedPlan) -> TrialResult:
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    trial = first_trial("r1", "planner:a/m", task.content_hash, task, 0)
+    outcome = TrialOutcome(
+        trial_id=trial.id,
+        attempt=1,
+        status=OutcomeStatus.FINISHED,
+        ending=Ending.FINISHED,
+        sandbox="none",
+        code_version="test",
+        started_at=now,
+        finished_at=now,
+    )
+    root = root_of(task, predicted, mark(task, predicted))
+    score = TrialScore(trial_id=trial.id, root=root, scorer_version="2")
+    return TrialResult(trial=trial, outcome=outcome, score=score)
 
 
-def changed(rows, case_id, **fields):
-    return [row | fields if row["case_id"] == case_id else row for row in rows]
+def test_cases_pass_the_gate_of_tasks_with_tools_that_only_they_know() -> None:
+    rows = task_rows(CASES, {"finish"}, set())
+
+    result = hold(tasks_suite(TaskRules(needs_check=True)), rows, "r1")[0]
+
+    assert result.success, result.failures
+    assert result.quarantined == ()
 
 
-def held(rows, **rules):
-    result, validation = hold(planning_cases_suite(PlanningCaseRules(**rules)), rows, "r1")
-    return result, quarantine_findings(validation)
+def test_a_tool_that_is_nowhere_is_still_unknown() -> None:
+    stray = case().model_copy(update={"tools": ("find_price", "find_nothing")})
+
+    (row,) = task_rows([stray], {"finish"}, set())
+
+    assert row["unknown_tools"] == "find_nothing"
 
 
-def test_the_bundled_bank_passes(rows):
-    result, found = held(rows)
+@pytest.mark.parametrize(
+    "predicted",
+    [
+        answer(*CHAIN),
+        answer(CHAIN[1], CHAIN[0], *CHAIN[2:]),
+        PredictedPlan(fault="two JSON objects"),
+        PredictedPlan(),
+    ],
+    ids=["right", "undecided", "unreadable", "nothing"],
+)
+def test_scores_of_plans_pass_the_gates_of_scores(predicted: PredictedPlan) -> None:
+    result = _result(case(), predicted)
+    tasks = {result.trial.task_hash: case()}
 
-    assert (result.failures, found) == ((), {})
-
-
-def test_cases_that_are_not_of_their_settings_shape_leave(rows):
-    faulty = changed(rows, EFFICIENT, traps=1, saved=0)
-    faulty = changed(faulty, NOISY, distractors=3, reference_grade=0.8)
-
-    _result, found = held(faulty)
-
-    says = {case_id: {one.reason for one in findings} for case_id, findings in found.items()}
-    assert says.keys() == {EFFICIENT, NOISY}
-    assert len(says[EFFICIENT]) == len(says[NOISY]) == 2
-
-
-def test_a_set_of_one_setting_or_one_length_stops(rows):
-    whole = [row | {"length": 3} for row in rows if row["setting"] == "holistic"]
-
-    result, _found = held(whole, min_cases_for_shares=10)
-
-    broken = {failure.expectation for failure in result.failures}
-    assert len(broken) == 2
-    assert held(whole)[0].failures == ()
+    for suite, rows in (
+        (leaf_scores_suite(), leaf_rows([result])),
+        (trial_scores_suite(), trial_rows([result], tasks)),
+    ):
+        held = hold(suite, rows, "r1")[0]
+        assert held.success, held.failures
