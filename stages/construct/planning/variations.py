@@ -14,6 +14,7 @@ EXTRANEOUS_NUMBERS = (2, 4, 6, 8, 10)
 HORIZONS = (1, 2, 3)
 LEAST_STEPS_FOR_COSTS = 5
 """Steps of a trajectory that leave room for composites."""
+_ID_DIGITS = 6
 THIRDS = 3
 """A position is early, middle or late by the third of the trajectory that it is in."""
 
@@ -73,15 +74,11 @@ class Variation(Value):
 
     @property
     def case_id(self) -> str:
-        """Id of the case."""
-        base = self.base
-        if base is None:
-            cut = f"next-{self.horizon}-after-{self.position}"
-            return f"{self.task_id}-{cut if self.form is Form.STEP_WISE else 'plan'}"
-        if self.setting is Setting.EXTRANEOUS:
-            return f"{base.case_id}-among-{self.number}"
-        kind = self.infeasibility or self.setting
-        return f"{self.task_id}-{kind.value.replace('_', '-')}"
+        """Id of the case, which says no more of it than every planner sees: the form."""
+        asked, taken = self.horizon, self.position
+        cut = f"next-{asked}-after-{taken}" if self.form is Form.STEP_WISE else "plan"
+        cut = "next-1" if self.setting is Setting.BROKEN else cut
+        return f"{self.task_id}-{cut}-{self.digest()[:_ID_DIGITS]}"
 
 
 def deal(

@@ -10,8 +10,8 @@ from quality.suites.planning_cases import (
 )
 from taskdata.banks.loader import load_bank
 
-EFFICIENT = "vaccine-fridge-week-efficiency"
-NOISY = "glacier-in-sound-plan-among-10"
+EFFICIENT = "vaccine-fridge-week-plan-5cdd85"
+NOISY = "glacier-in-sound-plan-edf2d6"
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,10 @@ from taskdata.banks.cases import CASES, TOOLS
 from taskdata.banks.found import find_bank
 from taskdata.banks.loader import bundled_banks, load_bank
 from taskdata.errors import BadTaskData, Misuse
+from taskdata.schema.public import public_task
 from taskdata.schema.task import Tier
 
-CASE = "harvest-pie-broken"
+CASE = "harvest-pie-next-1-7226ae"
 
 
 @pytest.fixture
@@ -89,3 +90,15 @@ def test_a_tool_that_nobody_describes_is_a_fault(folder):
 def test_an_unknown_case_is_named(folder):
     with pytest.raises(Misuse, match="has no task 'other'"):
         load_bank(str(folder), ["other"])
+
+
+def test_the_public_part_of_a_case_is_what_a_planner_sees():
+    for task in load_bank("starter-planning").tasks:
+        case = task.planning
+        public = public_task(task, "canary")
+
+        assert public.case == case.brief
+        told = public.model_dump_json()
+        assert all(tool.name in told for tool in case.tools)
+        hidden = (case.proof, case.reference.refusal, "distractor", "unsolvable", "optimum")
+        assert not [words for words in hidden if words and words in told]

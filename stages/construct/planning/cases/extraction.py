@@ -38,6 +38,7 @@ _MEDIA = {
     Modality.IMAGE: {".png", ".jpg", ".jpeg", ".gif", ".webp"},
 }
 _TEXTS = {".txt", ".md", ".csv", ".json", ".html", ".htm", ".xml", ".yaml"}
+_MAX_TITLE = 200
 _LOOKS_ROUND = "list_files"
 _RUNS_CODE = "python_execute"
 _READS_TEXT = "read_file"
@@ -125,7 +126,7 @@ def step_wise(
     )
 
 
-def as_task(task: Task, case_id: str, case: PlanningCase, title: str, query: str = "") -> Task:
+def as_task(task: Task, case_id: str, case: PlanningCase, query: str = "") -> Task:
     """Return the case as a task of the bank: its files, domain and licence are the source's.
 
     The source task is the case's provenance.
@@ -134,16 +135,17 @@ def as_task(task: Task, case_id: str, case: PlanningCase, title: str, query: str
         task: The task that the case was made from.
         case_id: Id of the case.
         case: The case.
-        title: Its title.
         query: What the user asks; empty: what the source task asks.
     """
+    asked = f"Next {case.horizon}" if case.horizon else "Plan"
     own = [tool.name for tool in case.tools if tool.name in catalogue()]
     return Task(
         id=case_id,
         tier=Tier.PLANNING,
         category=task.category,
         capabilities=task.capabilities,
-        title=title,
+        # It says no more than every planner sees.
+        title=f"{asked}: {task.title}"[:_MAX_TITLE],
         query=query or task.query,
         human_minutes=5,
         files=tuple(f for f in task.files if _is_at_hand(case)),

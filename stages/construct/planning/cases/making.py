@@ -70,31 +70,27 @@ def _made(variation: Variation, source: Source, written: WrittenForm | None) -> 
     base_variation = variation.base
     if base_variation is None:
         return _cut(variation, source, version)
-    base = _cut(base_variation, source, VERSIONS[base_variation.setting])
+    base, query = _cut(base_variation, source, VERSIONS[base_variation.setting]), ""
     if isinstance(written, InfeasibleForm):
         if written.kind is not variation.infeasibility:
             raise BadTaskData(f"kind: {variation.infeasibility} was asked for, not {written.kind}")
-        return unsolvable(task, base, written, version)
-    if isinstance(written, DistractorsForm):
+        case, query = unsolvable(task, base, written, version)
+    elif isinstance(written, DistractorsForm):
         case = extraneous(task, base, written, variation.number, version)
-        title = f"Among {variation.number} extraneous tools: {task.title}"
     elif isinstance(written, SubstituteForm):
         case = broken(task, trajectory, source.sentences, base, written, version)
-        title = f"After {case.broken_tool} broke: {task.title}"
     elif isinstance(written, EfficiencyForm):
         case = efficiency(base, task, written, version)
-        title = f"At the least cost: {task.title}"
     else:
         raise BadTaskData(f"case {variation.case_id!r}: nothing was written for it")
-    return as_task(task, variation.case_id, case, title)
+    return as_task(task, variation.case_id, case, query)
 
 
 def _cut(variation: Variation, source: Source, version: str) -> Task:
     task, trajectory, sentences = source.task, source.trajectory, source.sentences
     if variation.form is Form.HOLISTIC:
-        case, title = holistic(task, trajectory, sentences, version), f"Plan: {task.title}"
+        case = holistic(task, trajectory, sentences, version)
     else:
         where = (variation.position, variation.horizon)
         case = step_wise(task, trajectory, sentences, *where, version)
-        title = f"Next {variation.horizon} after {variation.position} steps: {task.title}"
-    return as_task(task, variation.case_id, case, title)
+    return as_task(task, variation.case_id, case)

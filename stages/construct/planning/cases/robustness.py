@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from stages.construct.planning.cases.extraction import (
-    as_task,
     chain_of,
     prefix_of,
     rules_of,
@@ -168,8 +167,10 @@ def broken(
     )
 
 
-def unsolvable(task: Task, base: Task, written: InfeasibleForm, version: str) -> Task:
-    """Return the case, as a task, that must be refused.
+def unsolvable(
+    task: Task, base: Task, written: InfeasibleForm, version: str
+) -> tuple[PlanningCase, str]:
+    """Return the case that must be refused, and its query.
 
     Raises:
         BadTaskData: if the text does not fit the kind of infeasibility.
@@ -192,9 +193,8 @@ def unsolvable(task: Task, base: Task, written: InfeasibleForm, version: str) ->
         infeasibility=written.kind,
         proof=written.proof,
     )
-    case_id = f"{task.id}-{written.kind.value.replace('_', '-')}"
-    query = f"{task.query.rstrip()}\n\n{written.query.strip()}" if written.query else ""
-    return as_task(task, case_id, made, f"Unsolvable: {task.title}", query)
+    added = written.query.strip()
+    return made, f"{task.query.rstrip()}\n\n{added}" if added else task.query
 
 
 def require_case(base: Task) -> PlanningCase:

@@ -28,7 +28,7 @@ def test_a_holistic_case_has_the_trajectorys_tools_in_order_and_a_sentence_for_e
     tools = [action.tool for action in reference.chain]
     assert tools == ["read_file", "ReadCSV", "Calculator", "DocxFileGenerator"]
     assert reference.plan == source.sentences
-    assert (made.id, faults_of(made)) == ("harvest-letter-plan", ())
+    assert (made.id, faults_of(made)) == (WHOLE.case_id, ())
     assert made.planning.origin.reviewer == "Ada"
     assert made.planning.origin.task_hash == source.task.content_hash
     assert made.provenance.source == "harvest-letter"

@@ -24,7 +24,7 @@ def test_distractors_stand_among_the_tools_by_name_and_the_base_is_named(source,
     names = [tool.name.lower() for tool in made.planning.tools]
     assert names == sorted(names)
     assert len(made.planning.of_role(ToolRole.DISTRACTOR)) == 4
-    assert made.planning.origin.base_case == "harvest-letter-plan"
+    assert made.planning.origin.base_case == NOISY.base.case_id
     assert faults_of(made) == ()
 
 
@@ -81,7 +81,19 @@ def test_an_unsolvable_case_adds_to_the_query_and_must_be_refused(source, writte
     assert made.query.startswith(source.task.query)
     assert made.query.endswith("no figure at all.")
     assert (made.planning.reference.chain, faults_of(made)) == ((), ())
-    assert made.id == "harvest-letter-contradiction"
+
+
+def test_id_and_title_say_no_more_than_every_planner_sees(source, written):
+    told = [
+        (made.id[:-6], made.title)
+        for made in (
+            make(UNSOLVABLE, source, written("contradiction")),
+            make(NOISY, source, written("distractors")),
+            make(NOISY.base, source),
+        )
+    ]
+
+    assert set(told) == {("harvest-letter-plan-", f"Plan: {source.task.title}")}
 
 
 def test_where_the_evidence_is_gone_the_query_stays_and_the_files_go(source, written):

@@ -10,6 +10,7 @@ import yaml
 from quality.bank_statistics import bank_statistics
 from stages.construct.planning import work
 from stages.construct.planning.supplied import read_supplied
+from stages.construct.planning.variations import Variation
 from stages.construct.proof import prove
 from stages.construct.rules.book import review_rules
 from stages.release.release import compose
@@ -23,6 +24,7 @@ from taskdata.schema.construct import (
     RefreshConfig,
     RefreshStatus,
 )
+from taskdata.schema.planning import Setting
 from taskdata.schema.release import ReleaseNotes
 from tests.stages.construct.planning.conftest import WRITTEN
 
@@ -85,7 +87,17 @@ def words(tmp_path) -> Path:
 
 
 def cases_of(store):
-    return {c.task_id: c for c in store.candidates("r1")}
+    """The cases of the refresh by what they are: `broken`, `extraneous holistic 10`."""
+    found = {}
+    for candidate in store.candidates("r1"):
+        made = Variation.model_validate_json(candidate.aim)
+        kind = (made.infeasibility or made.setting).value
+        if made.setting is Setting.EXTRANEOUS:
+            kind += f" {made.form.value} {made.number}"
+        elif made.setting is Setting.STEP_WISE:
+            kind += f" {made.horizon} after {made.position}"
+        found[kind] = candidate
+    return found
 
 
 def test_code_alone_cuts_the_whole_plan_and_next_steps(store, refresh):
@@ -95,8 +107,8 @@ def test_code_alone_cuts_the_whole_plan_and_next_steps(store, refresh):
 
     found = cases_of(store)
     assert report.errors == 0
-    assert "harvest-letter-plan" in found
-    assert all("-next-" in task_id for task_id in found if task_id != "harvest-letter-plan")
+    assert "holistic" in found
+    assert all(kind.startswith("step_wise") for kind in found if kind != "holistic")
     assert {c.origin for c in found.values()} == {Origin.PLAN_CASE}
     assert {c.stage for c in found.values()} == {Construction.PROVE}
 
@@ -108,10 +120,9 @@ def test_of_peoples_words_every_setting_is_made_and_proven(store, refresh, words
     prove.do(store, "r1")
 
     found = cases_of(store)
-    assert {"harvest-letter-plan-among-10", "harvest-letter-broken"} <= found.keys()
-    assert {"harvest-letter-contradiction"} <= found.keys()
+    assert {"extraneous holistic 10", "broken", "contradiction"} <= found.keys()
     assert {c.stage for c in found.values()} == {Construction.REVIEW}
-    draft = store.draft(found["harvest-letter-broken"].id)
+    draft = store.draft(found["broken"].id)
     assert draft.planning.origin.reviewer == "Ada"
     assert draft.planning.origin.model is None
 
@@ -147,10 +158,10 @@ def test_a_model_writes_each_answer_once_and_reads_every_case(store, refresh, co
     assert asked.count("plan") == asked.count("distractors") == 1
     made = [c for c in found.values() if c.stage is Construction.PROVE]
     assert asked.count("opinion") == len(made)
-    draft = store.draft(found["harvest-letter-broken"].id)
+    draft = store.draft(found["broken"].id)
     assert draft.planning.origin.model == "openai/model-1"
     # The model gave a contradiction where another kind was asked for.
-    other = found["harvest-letter-missing-information"]
+    other = found["missing_information"]
     assert other.status is CandidateStatus.QUARANTINED
 
 
@@ -169,7 +180,7 @@ def test_a_case_that_the_model_finds_unreasonable_goes_to_quarantine(
 
     work.do(store, "r1", connect)
 
-    whole = cases_of(store)["harvest-letter-plan"]
+    whole = cases_of(store)["holistic"]
     assert (whole.status, whole.reason) == (CandidateStatus.QUARANTINED, "Nobody asks that.")
     assert store.draft(whole.id).planning is not None
 
@@ -225,7 +236,7 @@ def test_a_reviewer_may_change_a_case_as_far_as_the_rules_allow(store, refresh, 
     refresh(plan_words=str(words))
     work.do(store, "r1")
     prove.do(store, "r1")
-    candidate = cases_of(store)["harvest-letter-contradiction"]
+    candidate = cases_of(store)["contradiction"]
     draft = store.draft(candidate.id).model_dump(mode="json")
     rules = review_rules(store)
 
