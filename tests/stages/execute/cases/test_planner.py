@@ -177,7 +177,8 @@ def test_only_servers_known_for_it_are_held_to_a_schema(wire, evaluate, planner)
     formats = [seen.body.get("response_format") for seen in wire.seen]
     assert formats[0] is None
     assert "tool_chain" in json.dumps(formats[1])
-    assert '"maxItems": 2' in json.dumps(formats[2])
+    assert '"tool": {"const": "find_price"}' in json.dumps(formats[1])
+    assert '"maxItems": 2}' in json.dumps(formats[2])
 
 
 def test_pictures_of_a_case_are_shown(wire, evaluate, planner, store) -> None:
