@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 from quality.bank_statistics import bank_statistics
+from stages.construct.asking.prompting import prompt
 from stages.construct.planning import work
+from stages.construct.planning.cases.making import make
 from stages.construct.planning.supplied import read_supplied
 from stages.construct.planning.variations import Variation
 from stages.construct.proof import prove
@@ -261,3 +263,17 @@ def test_approved_cases_are_released_with_their_source_and_reviewer(store, refre
     assert {task.provenance.source for task in composition.tasks} == {"harvest-letter"}
     assert {entry.origin for entry in composition.lineage} == {"plan_case"}
     assert {(entry.proof, entry.reviewer) for entry in composition.lineage} == {("proven", "Ada")}
+
+
+@pytest.mark.parametrize("name", sorted(OPENINGS.values()))
+def test_every_question_shows_the_request_as_data(source, name):
+    if name == "opinion":
+        context = work._shown(make(Variation(task_id="t", setting=Setting.HOLISTIC), source))
+    else:
+        context = work._context(source, "contradiction")
+
+    system, user = prompt(f"case_{name}", context).messages
+
+    assert source.task.query in user.text
+    assert source.task.query not in system.text
+    assert "BEGIN DATA" in user.text
