@@ -45,6 +45,17 @@ class SpendingLimits(Value):
     """Empty: no limit in money. With one, a model of unknown price is refused."""
 
 
+class CaseCounts(Value):
+    """How many planning cases of each setting a refresh makes, at most."""
+
+    holistic: int = Field(default=30, ge=0, le=10_000)
+    step_wise: int = Field(default=30, ge=0, le=10_000)
+    extraneous: int = Field(default=30, ge=0, le=10_000)
+    broken: int = Field(default=10, ge=0, le=10_000)
+    unsolvable: int = Field(default=12, ge=0, le=10_000)
+    efficiency: int = Field(default=8, ge=0, le=10_000)
+
+
 class RefreshConfig(Value):
     """How a bank is refreshed."""
 
@@ -84,6 +95,8 @@ class RefreshConfig(Value):
     seeds."""
     plan_words: str | None = None
     """Folder of what people wrote for planning cases; a model is asked for the rest."""
+    plan_counts: CaseCounts = CaseCounts()
+    """The most planning cases of each setting."""
     draft_references: bool = False
     """Whether a model drafts reference solutions; one counts only if the checks pass."""
     reference_model: ModelSpec | None = None

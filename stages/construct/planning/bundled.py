@@ -17,12 +17,13 @@ from stages.construct.planning.cases.making import Source, make
 from stages.construct.planning.cases.rules import faults_of, repeated
 from stages.construct.planning.supplied import TRAJECTORIES, Supplied, read_supplied
 from stages.construct.planning.trajectory import Trajectory, as_lines, of_solution
-from stages.construct.planning.variations import CaseCounts, deal
+from stages.construct.planning.variations import deal
 from stages.construct.planning.written import PlanForm
 from stages.construct.proof.recording import record_chain
 from taskdata.banks.cases import as_files
 from taskdata.banks.loader import Bank, load_bank
 from taskdata.errors import BadTaskData
+from taskdata.schema.construct import CaseCounts
 from taskdata.schema.task import Task
 
 SOURCE_BANK = "starter"

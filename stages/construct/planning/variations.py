@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Self
 
-from pydantic import Field
-
 from taskdata.schema.base import Slug, Value
+from taskdata.schema.construct import CaseCounts
 from taskdata.schema.planning import Form, Infeasibility, Setting
 
 EXTRANEOUS_NUMBERS = (2, 4, 6, 8, 10)
@@ -20,17 +19,6 @@ THIRDS = 3
 
 CanWrite = Callable[[str, str], bool]
 """Whether the words for a task and a question are there or can be asked for."""
-
-
-class CaseCounts(Value):
-    """How many cases of each setting are made, at most."""
-
-    holistic: int = Field(default=30, ge=0, le=10_000)
-    step_wise: int = Field(default=30, ge=0, le=10_000)
-    extraneous: int = Field(default=30, ge=0, le=10_000)
-    broken: int = Field(default=10, ge=0, le=10_000)
-    unsolvable: int = Field(default=12, ge=0, le=10_000)
-    efficiency: int = Field(default=8, ge=0, le=10_000)
 
 
 class Variation(Value):

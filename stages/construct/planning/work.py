@@ -21,7 +21,7 @@ from stages.construct.planning.cases.rules import faults_of, fingerprint
 from stages.construct.planning.sources import trajectories_of
 from stages.construct.planning.supplied import FORMS, NOTHING, Supplied, read_supplied
 from stages.construct.planning.trajectory import Trajectory
-from stages.construct.planning.variations import CaseCounts, Variation, deal
+from stages.construct.planning.variations import Variation, deal
 from stages.construct.planning.written import OpinionForm, PlanForm
 from stages.construct.work import Case, Connect, StepOutcome, due, invalid, walk
 from taskdata.errors import BadTaskData, Misuse
@@ -102,7 +102,7 @@ def _candidates(refresh: Refresh, material: _Material) -> list[Candidate]:
     variations = deal(
         {task_id: len(one.steps) for task_id, one in material.trajectories.items()},
         {task_id: task.category.value for task_id, task in material.tasks.items()},
-        CaseCounts(),
+        refresh.config.plan_counts,
         lambda task_id, question: has_model or supplied.has(task_id, question),
     )
     return [_candidate(refresh, material.tasks[one.task_id], one) for one in variations]

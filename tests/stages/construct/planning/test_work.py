@@ -129,6 +129,14 @@ def test_of_peoples_words_every_setting_is_made_and_proven(store, refresh, words
     assert draft.planning.origin.model is None
 
 
+def test_no_more_cases_are_made_than_were_asked_for(store, refresh):
+    refresh(plan_counts={"step_wise": 2})
+
+    work.do(store, "r1")
+
+    assert sum(kind.startswith("step_wise") for kind in cases_of(store)) == 2
+
+
 def test_done_again_it_makes_nothing_twice(store, refresh):
     refresh()
     work.do(store, "r1")
