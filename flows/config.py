@@ -330,6 +330,10 @@ def _judges(settings: Settings, given: dict[str, Any]) -> dict[str, Any]:
     return {"judge": judges[0], "judges": ()}
 
 
+PLAN_DEFAULTS = {"bank": "planning", "base": None}
+"""Of a refresh that makes planning cases: it builds on no bank of tasks."""
+
+
 def refresh_config(settings: Settings, **changes: Any) -> RefreshConfig:
     """Return the configuration of a new refresh: defaults, then `[refresh]`, then `changes`.
 
@@ -340,12 +344,15 @@ def refresh_config(settings: Settings, **changes: Any) -> RefreshConfig:
     """
     fields = settings.refresh | {key: value for key, value in changes.items() if value is not None}
     fields.setdefault("safety", settings.safety)
-    if "model" not in fields:
+    if fields.get("plan_cases") is not None:
+        # What the table says of bank and base is meant for tasks.
+        fields |= {name: changes.get(name) or default for name, default in PLAN_DEFAULTS.items()}
+    elif "model" not in fields:
         raise Misuse(
             "a refresh needs a model that writes tasks: --model provider/model, or `model` under "
             "[refresh] in nightshift.toml"
         )
-    if isinstance(fields["model"], str):
+    if isinstance(fields.get("model"), str):
         fields["model"] = ModelSpec.parse(fields["model"])
     try:
         return RefreshConfig.model_validate(fields)

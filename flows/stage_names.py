@@ -4,6 +4,7 @@ STAGES = ("gate", "prepare", "execute", "score", "diagnose", "refine", "confirm"
 """Of a run."""
 
 REFRESH_STAGES = (
+    "plan_cases",
     "generate",
     "classify",
     "rewrite",

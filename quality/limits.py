@@ -3,6 +3,7 @@
 from quality.suites.bank import BankRules
 from quality.suites.checkpoint_trees import TreeLimits, TreeRules
 from quality.suites.files import FileRules
+from quality.suites.planning_cases import PlanningCaseRules
 from quality.suites.seeds import SeedRules
 from quality.suites.tasks import TaskLimits, TaskRules, TreeShape
 from taskdata.schema.base import Value
@@ -17,6 +18,7 @@ class GateLimits(Value):
     checkpoint_trees: TreeLimits = TreeLimits()
     files: FileRules = FileRules()
     bank: BankRules = BankRules()
+    planning_cases: PlanningCaseRules = PlanningCaseRules()
 
     @property
     def task_rules(self) -> TaskRules:

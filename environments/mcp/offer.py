@@ -25,6 +25,9 @@ class Offer:
 
 def offered(task: Task) -> Offer:
     """Return what a trial of `task` offers; distractors are mixed in, so order reveals nothing."""
+    if task.planning is not None:
+        # What a planning case offers is named in plans, and never run.
+        return Offer((), ())
     around = task.environment
     if around is None:
         return Offer(task.tools, ())

@@ -18,11 +18,14 @@ from quality.suites.bank import BankFacts, bank_rows, bank_suite
 from quality.suites.candidates import candidate_rows, candidates_suite
 from quality.suites.checkpoint_trees import checkpoint_trees_suite, tree_rows
 from quality.suites.files import HEAD_BYTES, file_rows, files_suite
+from quality.suites.planning_cases import planning_case_rows, planning_cases_suite
 from quality.suites.seeds import seed_rows, seeds_suite
 from stages.construct.assembling import assembled
+from stages.construct.planning.cases.rules import fingerprint, reference_answer
 from stages.construct.proof.verdict import TaskProof
 from stages.release.release import Composition
 from stages.score.library import check_library
+from stages.score.planning.mark import mark
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction
 from taskdata.schema.gate import GateResult
@@ -130,7 +133,8 @@ def _hold_candidates(
     tools, checks = list(catalogue()), list(check_library())
     by_id = store.overridden_rules([candidate.id for candidate in concerned])
     overridden = {c.task_id: by_id[c.id] for c in concerned if c.id in by_id}
-    results = []
+    results: list[GateResult] = []
+    left = _held_cases(store, refresh_id, left, limits, overridden, results)
     safety = store.refresh(refresh_id).config.safety
     for make in (partial(_candidates, safety), _trees, _files):
         tasks = [task for _candidate, task in left.values()]
@@ -144,6 +148,33 @@ def _hold_candidates(
     for result in results:
         require(result)
     return len(left)
+
+
+def _held_cases(
+    store: Store,
+    refresh_id: str,
+    left: Mapping[str, tuple[Candidate, Task]],
+    limits: GateLimits,
+    overridden: Mapping[str, Collection[str]],
+    results: list[GateResult],
+) -> dict[str, tuple[Candidate, Task]]:
+    """Hold the gate over planning cases, if there are any; return all candidates that go on."""
+    cases = [task for _candidate, task in left.values() if task.planning is not None]
+    if not cases:
+        return dict(left)
+    grades = {
+        case.id: mark(case, reference_answer(case.planning)).grade
+        for case in cases
+        if case.planning
+    }
+    asks = {case.id: fingerprint(case) for case in cases}
+    rows = planning_case_rows(cases, grades, asks)
+    suite = planning_cases_suite(limits.planning_cases)
+    result, found = _held(store, refresh_id, suite, rows, overridden)
+    results.append(result)
+    for task_id, findings in found.items():
+        _leave(store, left[task_id][0], findings)
+    return {task_id: one for task_id, one in left.items() if task_id not in found}
 
 
 def _candidates(

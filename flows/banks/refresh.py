@@ -3,6 +3,8 @@
 inbox -> gate seeds -> generate -> classify -> (rewrite -> validate, until clean) -> checkpoints
 -> expand -> balance -> the same for what balance asked for
 -> (gate candidates -> prove -> checkpoints, until no tree is weak) -> review -> release.
+A refresh with `plan_cases` makes planning cases in place of tasks:
+plan cases -> gate candidates -> prove -> review -> release.
 Stages run in this process (`nightshift refresh`) or each as its own deployment (`nightshift
 serve`); either way they hand over through the store, keyed by refresh.
 """
@@ -67,6 +69,11 @@ class RefreshCall:
 def stages_of(refresh: Refresh) -> Iterator[RefreshCall]:
     """Yield the stages of a refresh in order."""
     config = refresh.config
+    if config.plan_cases is not None:
+        yield RefreshCall("plan_cases")
+        yield from _proving(0)
+        yield RefreshCall("review", works_on=Construction.REVIEW)
+        return
     yield RefreshCall("gate_bank", parameters={"gate": "seeds"}, works_on=Construction.GENERATE)
     yield from _making("seeds", config.max_rewrites)
     if config.expansions:

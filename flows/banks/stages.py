@@ -19,6 +19,7 @@ from flows.serving.waking import wake_parent
 from flows.stage_flows import held, local_model_servers
 from stages.construct import balance, checkpoints, classify, generate, rewrite, validate
 from stages.construct.atomic import expand
+from stages.construct.planning import work as plan_cases
 from stages.construct.proof import prove
 from stages.construct.work import Connect
 from stages.release.release import compose
@@ -84,6 +85,12 @@ def gate_bank_flow(refresh_id: str, gate: str = "candidates") -> None:
         refresh_id,
         lambda settings, store: hold_refresh_gate(store, refresh_id, gate, settings.gates),
     )
+
+
+@flow(name="plan_cases", flow_run_name="plan-cases-{refresh_id}", on_completion=[wake_parent])
+def plan_cases_flow(refresh_id: str) -> None:
+    """Make planning cases of finished trials and reference solutions."""
+    _asking(refresh_id, plan_cases.do)
 
 
 @flow(name="generate", flow_run_name="generate-{refresh_id}", on_completion=[wake_parent])
@@ -191,6 +198,7 @@ def release_flow(refresh_id: str) -> None:
 
 REFRESH_FLOWS: dict[str, Flow[Any, None]] = {
     "gate_bank": gate_bank_flow,
+    "plan_cases": plan_cases_flow,
     "generate": generate_flow,
     "classify": classify_flow,
     "rewrite": rewrite_flow,

@@ -59,6 +59,7 @@ _REFRESH_FIELDS = (
     "tool_floor",
     "max_augmentations",
     "expansions",
+    "plan_cases",
     "draft_references",
     "reference_model",
     "draft_twice",

@@ -47,7 +47,7 @@ def _expectations() -> list["Expectation"]:
         like(
             "verifier",
             "a leaf score names its verifier",
-            r"^(?:check|judge|tool_result|script)\b",
+            r"^(?:check|judge|tool_result|script|plan)\b",
         ),
         between("reason_length", "a leaf score states its reason", 1),
     ]

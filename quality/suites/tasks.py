@@ -169,7 +169,7 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "category": task.category.value,
         "query_length": len(task.query.strip()),
         "tools_named": _listed(tools_named(task.query, {*tools, *task.tools})),
-        "unknown_tools": _listed(set(task.tools) - set(tools)),
+        "unknown_tools": _listed(set(task.tools) - set(tools) - _offered_in_words(task)),
         "unknown_checks": _listed(used_checks - set(checks)),
         "capabilities": _listed(c.value for c in set(task.capabilities)),
         "leaves": len(leaves),
@@ -189,7 +189,7 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
         "files": len(task.files),
         "empty_files": _listed(f.path for f in task.files if f.size_bytes == 0),
         "repeated_paths": _listed({p for p in paths if paths.count(p) > 1}),
-        "has_reference": task.reference is not None,
+        "has_reference": task.reference is not None or task.planning is not None,
         # The names of a server's tools are unknown until the server runs.
         "reference_tools_not_allowed": _listed(
             set()
@@ -203,6 +203,11 @@ def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[st
     if task.is_decided_by_program:
         return row | dict.fromkeys(_OF_PROGRAMS)
     return row | dict.fromkeys(_OF_FORM) if task.provenance.as_published else row
+
+
+def _offered_in_words(task: Task) -> set[str]:
+    """Return the tools of a planning case, which stand in the case and are never run."""
+    return set() if task.planning is None else {tool.name for tool in task.planning.tools}
 
 
 def _has_a_figure(task: Task) -> bool:

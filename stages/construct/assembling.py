@@ -5,7 +5,7 @@ from pydantic import ValidationError
 from taskdata.banks.loader import describe
 from taskdata.canary import canary_of
 from taskdata.errors import BadTaskData
-from taskdata.schema.construct import Candidate, TaskDraft
+from taskdata.schema.construct import Candidate, Origin, TaskDraft
 from taskdata.schema.task import UNKNOWN_LICENCE, InputFile, Provenance, Task
 from taskdata.store import Store
 
@@ -23,6 +23,11 @@ def available_files(store: Store, candidate: Candidate) -> dict[str, InputFile]:
     return {file.path: file for file in files}
 
 
+def case_provenance(source: Task) -> Provenance:
+    """Return where a planning case comes from: the task that it was made of."""
+    return source.provenance.model_copy(update={"source": source.id, "seed_id": None})
+
+
 def provenance(store: Store, candidate: Candidate) -> Provenance:
     """Return where a candidate's task comes from."""
     if candidate.seed_id is not None:
@@ -34,7 +39,10 @@ def provenance(store: Store, candidate: Candidate) -> Provenance:
             url=seed.url,
         )
     if candidate.exemplar is not None:
-        return store.task(candidate.exemplar).provenance
+        source = store.task(candidate.exemplar)
+        if candidate.origin is Origin.PLAN_CASE:
+            return case_provenance(source)
+        return source.provenance
     return Provenance(license=UNKNOWN_LICENCE)
 
 

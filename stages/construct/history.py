@@ -139,6 +139,8 @@ def reference_kind(
     draft: TaskDraft, steps: Sequence[ConstructionStep], decisions: Sequence[ReviewDecision]
 ) -> ReferenceKind:
     """Return why a candidate's reference can be believed."""
+    if draft.planning is not None:
+        return ReferenceKind.SUPPLIED
     if draft.reference is None:
         return ReferenceKind.NONE
     states = [(s.at, s.draft, s.facts.get(DRAFTED_AS)) for s in steps]

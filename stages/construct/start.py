@@ -7,10 +7,12 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from environments.models.money.prices import price_of
 from environments.models.money.spending import require_price
 from environments.models.registry import require_model
+from stages.construct.planning.supplied import read_supplied
 from stages.intake.languages import fill_in
 from taskdata.banks.found import find_bank
 from taskdata.banks.loader import bundled_banks
@@ -114,6 +116,10 @@ def require_ready(store: Store, config: RefreshConfig) -> None:
         require_model(model, base_url)
     if config.base is not None:
         find_bank(store, config.base)
+    if config.plan_cases is not None:
+        find_bank(store, config.plan_cases)
+    if config.plan_words is not None:
+        read_supplied(Path(config.plan_words))
     for seed_id in config.seeds:
         store.seed(seed_id)
 
@@ -128,6 +134,8 @@ def chosen_seeds(
     Raises:
         Misuse: if a seed that the configuration names is not in the store.
     """
+    if config.plan_cases is not None:
+        return (), ()
     used = store.used_seeds(config.bank)
     if refresh_id is not None:
         used -= {candidate.seed_id or "" for candidate in store.candidates(refresh_id)}
@@ -156,7 +164,7 @@ def mended_elsewhere(
     A refresh of named seeds takes up nothing else. Tasks that were asked for by another stage than
     the start go on in their own refresh.
     """
-    if config.seeds:
+    if config.seeds or config.plan_cases is not None:
         return []
     found = store.mended_candidates(config.bank)
     return [c for c in found if c.origin is Origin.SEED and c.refresh_id != refresh_id]

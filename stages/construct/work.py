@@ -37,6 +37,7 @@ from stages.construct.safety import masked_draft
 from taskdata.errors import (
     BadTaskData,
     BudgetExhausted,
+    Misuse,
     NightshiftError,
     StoreUnavailable,
 )
@@ -73,11 +74,11 @@ _MAX_REASON = 1_000
 
 @dataclass(frozen=True)
 class Workshop:
-    """What all candidates of one pass share."""
+    """What all candidates of one pass share; a refresh that asks no model has no client."""
 
     store: Store
     refresh: Refresh
-    client: RecordedClient
+    client: RecordedClient | None
     tools: tuple[ToolSpec, ...]
     exemplars: tuple[Task, ...]
     """Tasks of the base bank, from which exemplars are chosen for each candidate."""
@@ -159,10 +160,12 @@ class Case:
 
         It is asked at most `times` times; None: as often as configured.
         """
-        config = self.shop.config
+        config, client = self.shop.config, self.shop.client
+        if client is None:
+            raise Misuse("this refresh asks no model; start another one with --model")
         owner = f"{self.candidate.id}/{self.stage}/{self.attempt}"
         return await ask(
-            self.shop.client.owned_by(payer_of(self.shop.refresh.id, owner)),
+            client.owned_by(payer_of(self.shop.refresh.id, owner)),
             prompt(name, context),
             form,
             accept,
@@ -302,15 +305,20 @@ async def _walk(
     exemplars = base_tasks(store, config.base)
     before = spent(store, refresh_id)
     slots = asyncio.Semaphore(config.concurrency)
-    model = config.solver if asks == "solver" else config.author
-    client = connect(*model)
+    model = None
+    if config.model is not None:
+        model = config.solver if asks == "solver" else config.author
+    client = None if model is None else connect(*model)
     try:
-        cap = SpendingCap(client, config.limits, price_of(model[0]), before)
         async with CallRecorder(store) as calls:
+            recorded = None
+            if client is not None and model is not None:
+                cap = SpendingCap(client, config.limits, price_of(model[0]), before)
+                recorded = recorded_client(refresh, cap, calls, model)
             shop = Workshop(
                 store=store,
                 refresh=refresh,
-                client=recorded_client(refresh, cap, calls, model),
+                client=recorded,
                 tools=offered_tools(store, config),
                 exemplars=exemplars,
             )
@@ -319,7 +327,8 @@ async def _walk(
                 return_exceptions=True,
             )
     finally:
-        await client.close()
+        if client is not None:
+            await client.close()
     for result in results:
         if isinstance(result, BaseException):
             raise result

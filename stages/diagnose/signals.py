@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, checked_by_code
+from taskdata.schema.planning_score import PlanError
 from taskdata.schema.run import Deliverable, TrialOutcome
 from taskdata.schema.scores import CheckFinding, NodeScore, TrialScore
 from taskdata.schema.service import service_of
@@ -98,6 +99,8 @@ class Signals:
     """The agent left no file, not even a refused one, and gave no answer."""
     watched: bool = True
     """Whether the tool calls are known; those of programs and imported results are not."""
+    plan_errors: tuple[PlanError, ...] = ()
+    """Kinds of error of an answer to a planning case."""
 
     @property
     def tried_nothing(self) -> bool:
@@ -162,6 +165,7 @@ def observe(
         broken_nodes=tuple(_broken(root, rule.threshold)),
         unanswered=score.unanswered_leaves,
         watched=transcript.calls_are_known,
+        plan_errors=() if root.planning is None else tuple(sorted(root.planning.errors)),
     )
 
 

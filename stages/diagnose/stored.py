@@ -1,6 +1,7 @@
 """The records of stored trials, and the labels that rules give them."""
 
 from stages.diagnose.labels import diagnose
+from stages.diagnose.plans import diagnosed_plan
 from stages.diagnose.record import Record
 from stages.diagnose.signals import observe
 from stages.diagnose.taxonomies import labels_of
@@ -14,6 +15,8 @@ from taskdata.store import Store
 
 def diagnosed(record: Record) -> Diagnosis:
     """Return the labels that rules give a scored trial."""
+    if record.score.root.planning is not None:
+        return diagnosed_plan(record.score.trial_id, record.score.root.planning)
     found = diagnose(record.score.trial_id, record.signals)
     # A trial that did not fail may have made the same mistakes, but they had no consequence.
     return found if found.stage is None else found.model_copy(update={"labels": labels_of(record)})

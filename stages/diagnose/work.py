@@ -83,7 +83,9 @@ def label_by_rules(store: Store, run_id: str, round_: int) -> ByRules:
         try:
             task = tasks[result.trial.task_hash]
             found = diagnosed(record_of(store, result, task, config.success))
-            if config.labeller is not None and leaves_open(found):
+            # The errors of a plan are on record with its score; there is nothing to add.
+            is_work = task.planning is None
+            if is_work and config.labeller is not None and leaves_open(found):
                 left_open.append(found.trial_id)
             else:
                 found = found.model_copy(update={"labeller": labeller_of(config)})

@@ -6,6 +6,8 @@ from functools import partial
 
 from environments.sandbox.collect import Collected, collect
 from stages.execute.attempt import RunningAttempt, Stored
+from stages.execute.cases.planner import with_plan
+from stages.execute.cases.programs import read_written
 from stages.execute.dialogue.journal import Journal
 from stages.execute.imported.taking import taken_in
 from stages.execute.preparing import Prepared, Surroundings
@@ -40,8 +42,9 @@ async def collect_work(
     task, deadline = prepared.task, attempt.deadline
     store = partial(_store, attempt.shared.worker.store, attempt.journal, task, transcript, answers)
     deadline.step = "collecting and storing what the agent left"
-    if prepared.kind.predicts:
-        # In this mode the files were written by the reference solution, not by the agent.
+    if prepared.kind.predicts or (task.planning is not None and not prepared.kind.is_program):
+        # Files of predicted steps were written by the reference solution, not by the agent, and
+        # a planner writes none.
         return await asyncio.to_thread(store, Collected((), ()))
     if prepared.surroundings.servers is not None:
         await prepared.surroundings.servers.require_alive()
@@ -68,6 +71,8 @@ def take_in_results(attempt: RunningAttempt, agent: AgentSpec, task: Task) -> Tr
     with taken_in(agent, task, worker.folder) as result:
         closed = attempt.journal.close(Ending.FINISHED, result.final_answer)
         transcript = closed.model_copy(update={"is_outcome_only": True})
+        if task.planning is not None:
+            transcript = with_plan(transcript, read_written(result.final_answer))
         own = _without_ours(result.files, task)
         stored = _store(worker.store, attempt.journal, task, transcript, {}, own)
     return draft.finished(stored, result.effort.counts, wall_seconds=result.effort.seconds)

@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +17,19 @@ from environments.ports import Completed, Mount, Process, Sandbox
 from environments.reaper.owner import working_folder
 from environments.sandbox.mounts import masked
 from stages.execute.assignment import Assignment
+from stages.execute.cases.planner import with_plan
+from stages.execute.cases.programs import (
+    CASE_FILE,
+    PLAN_FILE,
+    PROGRAM_PROMPT,
+    case_text,
+    program_task,
+    read_written,
+)
 from stages.execute.dialogue import prompts
 from taskdata.errors import Misuse, SandboxFailed
 from taskdata.schema.agent import AgentSpec
-from taskdata.schema.task import Resources
+from taskdata.schema.task import Resources, TaskBrief
 from taskdata.schema.transcript import Ending, Transcript
 
 PROGRAM_FOLDER = "/opt/agent"
@@ -29,6 +39,8 @@ _PROMPT = "command_v1"
 _TASK_FILE = "/workspace/TASK.md"
 _ANSWER_FILE = "output/final.txt"
 _ANSWER_BYTES = 100_000
+_PLAN_BYTES = 300_000
+"""More than can be read of an answer to a planning case, so that a longer one is no plan."""
 _ANSWER_SECONDS = 20.0
 _PRINTED_ANSWER_CHARS = 20_000
 """Of the printed output, which is the answer if there is no answer file."""
@@ -79,10 +91,14 @@ def with_room(agent: AgentSpec, asked: Resources) -> Resources:
 class Command:
     """Runs the program once, with the time limit of the trial."""
 
+    def __init__(self, *, plans: bool = False) -> None:
+        """Have it do its task; `plans`: have it answer a planning case."""
+        self._plans = plans
+
     @property
     def prompt_version(self) -> str | None:
         """The prompts in the task file."""
-        return prompts.version(_PROMPT)
+        return PROGRAM_PROMPT if self._plans else prompts.version(_PROMPT)
 
     async def run(self, assignment: Assignment) -> Transcript:
         """Run the program until it ends or the time is up.
@@ -96,19 +112,32 @@ class Command:
         if sandbox is None:
             raise Misuse(f"agent {agent.name!r}: harness 'command' needs a sandbox")
         journal.calls_are_seen = False
-        (instructions,) = prompts.opening(_PROMPT, assignment.brief, ())
-        journal.message("user", instructions.text)
+        files = _handed_over(assignment.brief)
+        journal.message("user", files[_TASK_FILE])
         journal.message("system", await asyncio.to_thread(_described, agent))
         budget = ProgramBudget(agent.budget, price=None) if proxy is None else proxy.budget
         budget.begin()
-        run = await _run(sandbox, agent, instructions.text, budget)
+        run = await _run(sandbox, agent, files, budget)
         if proxy is not None:
             await proxy.settled()
         journal.message("system", run.report)
         if proxy is not None:
             proxy.require_provider()
-        answer = await _written_answer(sandbox) or run.printed[-_PRINTED_ANSWER_CHARS:].strip()
+        if self._plans:
+            plan = await _written_text(sandbox, PLAN_FILE, _PLAN_BYTES)
+            return with_plan(journal.close(_ending(run, proxy), plan), read_written(plan))
+        answer = await _written_text(sandbox, _ANSWER_FILE, _ANSWER_BYTES)
+        answer = answer or run.printed[-_PRINTED_ANSWER_CHARS:].strip()
         return journal.close(_ending(run, proxy), answer)
+
+
+def _handed_over(brief: TaskBrief) -> dict[str, str]:
+    """Return the texts that the program finds in its workspace, by path."""
+    if brief.case is not None:
+        case = f"{Path(_TASK_FILE).parent}/{CASE_FILE}"
+        return {_TASK_FILE: program_task(brief), case: case_text(brief)}
+    (instructions,) = prompts.opening(_PROMPT, brief, ())
+    return {_TASK_FILE: instructions.text}
 
 
 @dataclass(frozen=True)
@@ -148,9 +177,13 @@ def _ending(run: _Run, proxy: MeteringProxy | None) -> Ending:
     return Ending.FINISHED if run.completed.exit_code == 0 else Ending.IN_ERROR
 
 
-async def _run(sandbox: Sandbox, agent: AgentSpec, task: str, budget: ProgramBudget) -> _Run:
+async def _run(
+    sandbox: Sandbox, agent: AgentSpec, files: Mapping[str, str], budget: ProgramBudget
+) -> _Run:
     with working_folder() as folder:
-        mounts = [Mount(_written(folder / "TASK.md", task), _TASK_FILE)]
+        mounts = [
+            Mount(_written(folder / Path(path).name, text), path) for path, text in files.items()
+        ]
         if agent.program is not None:
             mounts.append(Mount(Path(agent.program), PROGRAM_FOLDER))
         argv = (*_WITHOUT_INPUT, *agent.command)
@@ -188,9 +221,9 @@ def _written(file: Path, text: str) -> Path:
     return file
 
 
-async def _written_answer(sandbox: Sandbox) -> str:
-    """Return the answer file's text; read inside the sandbox, where links lead nowhere else."""
-    argv = ("/usr/bin/head", "-c", str(_ANSWER_BYTES), _ANSWER_FILE)
+async def _written_text(sandbox: Sandbox, path: str, most_bytes: int) -> str:
+    """Return a text that it left; read inside the sandbox, where links lead nowhere else."""
+    argv = ("/usr/bin/head", "-c", str(most_bytes), path)
     done = await sandbox.run(argv, wall_seconds=_ANSWER_SECONDS)
     if done.exit_code != 0:
         return ""

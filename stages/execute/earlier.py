@@ -19,6 +19,8 @@ from taskdata.schema.task import Task
 MOST_NAMED = 50
 """The most files that the agent is told by name."""
 MOST_ANSWER_CHARS = 4_000
+MOST_PLAN_CHARS = 20_000
+"""Of an answer to a planning case, which is all that there was."""
 _MOST_REPETITIONS = 64
 
 
@@ -53,7 +55,9 @@ def earlier_work(attempt: RunningAttempt, task: Task) -> EarlierWork | None:
     told = EarlierAttempt(
         folder="output" if goes_on else f"input/{EARLIER_FOLDER}",
         files=tuple(files)[:MOST_NAMED],
-        answer=outcome.final_answer[:MOST_ANSWER_CHARS],
+        answer=outcome.final_answer[
+            : MOST_ANSWER_CHARS if task.planning is None else MOST_PLAN_CHARS
+        ],
     )
     if goes_on:
         return EarlierWork(told, to_go_on=files)

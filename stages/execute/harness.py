@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from environments.ports import SandboxProvider
 from stages.execute.adapters.installed import require_adapter
 from stages.execute.assignment import Harness
+from stages.execute.cases.planner import CasePlanner, PlayedCase
 from stages.execute.command import Command, require_command, with_room
 from stages.execute.harnesses.function_calling import FunctionCalling
 from stages.execute.harnesses.nop import Nop
@@ -17,6 +19,9 @@ from stages.execute.metered import Reach
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.task import Resources, Task
+
+PLANNER = "planner"
+"""The harness that answers planning cases and does nothing else."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class HarnessKind:
     """Where it calls its model from, through the metering proxy; None: it uses our client."""
     resources: Callable[[AgentSpec, Resources], Resources] | None = None
     """Computes the limits of its sandbox from those of a tool call; None: the same limits."""
+    plans: Literal["never", "too", "only"] = "never"
+    """Whether it answers planning cases, beside tasks that it does or as all that it does."""
 
     @property
     def is_program(self) -> bool:
@@ -63,13 +70,18 @@ def _pydantic_ai(agent: AgentSpec, task: Task) -> Harness:
     return PydanticAI()
 
 
+def _reference(agent: AgentSpec, task: Task) -> Harness:
+    return Reference(task) if task.planning is None else PlayedCase(task.planning)
+
+
 HARNESSES: Mapping[str, HarnessKind] = {
     "reference": HarnessKind(
-        lambda agent, task: Reference(task),
+        _reference,
         needs_model=False,
         takes_feedback=False,
         needs_reference=True,
         talks=None,
+        plans="too",
     ),
     "import": HarnessKind(
         None,
@@ -78,9 +90,14 @@ HARNESSES: Mapping[str, HarnessKind] = {
         repeats=False,
         require=require_results,
         talks=None,
+        plans="too",
     ),
     "nop": HarnessKind(
-        lambda agent, task: Nop(), needs_model=False, takes_feedback=False, talks=None
+        lambda agent, task: Nop(),
+        needs_model=False,
+        takes_feedback=False,
+        talks=None,
+        plans="too",
     ),
     "react": HarnessKind(
         lambda agent, task: React(agent), needs_model=True, takes_feedback=True, talks=True
@@ -89,13 +106,14 @@ HARNESSES: Mapping[str, HarnessKind] = {
         lambda agent, task: FunctionCalling(), needs_model=True, takes_feedback=True, talks=True
     ),
     "command": HarnessKind(
-        lambda agent, task: Command(),
+        lambda agent, task: Command(plans=task.planning is not None),
         needs_model=False,
         takes_feedback=True,
         require=require_command,
         may_have_model=True,
         metered="sandbox",
         resources=with_room,
+        plans="too",
     ),
     "openai_agents": HarnessKind(
         _openai_agents,
@@ -113,6 +131,12 @@ HARNESSES: Mapping[str, HarnessKind] = {
         talks=True,
         metered="loopback",
     ),
+    PLANNER: HarnessKind(
+        lambda agent, task: CasePlanner(),
+        needs_model=True,
+        takes_feedback=True,
+        plans="only",
+    ),
     "react_steps": HarnessKind(
         lambda agent, task: StepByStep(IN_TEXT, agent, task),
         needs_model=True,
@@ -129,8 +153,8 @@ HARNESSES: Mapping[str, HarnessKind] = {
     ),
 }
 
-MODES = ("end-to-end", "step-by-step")
-"""Modes of evaluation (GTA, section 4.1)."""
+MODES = ("end-to-end", "step-by-step", "plan")
+"""Modes of evaluation (GTA, section 4.1; APB, section 3.1)."""
 
 _PREDICTING = {"react": "react_steps", "function_calling": "function_calling_steps"}
 
@@ -163,7 +187,8 @@ def require_agent(agent: AgentSpec) -> None:
             f"agent {agent.name!r}: only harness 'function_calling' takes text_tool_calls; "
             "remove it"
         )
-    if agent.structured_steps is not None and not agent.harness.startswith("react"):
+    structured = agent.harness == PLANNER or agent.harness.startswith("react")
+    if agent.structured_steps is not None and not structured:
         raise Misuse(
             f"agent {agent.name!r}: only harness 'react' takes structured_steps; remove it"
         )
@@ -179,6 +204,11 @@ def require_agent(agent: AgentSpec) -> None:
 def _require_planning(agent: AgentSpec, kind: HarnessKind) -> None:
     if not agent.plans:
         return
+    if kind.plans == "only":
+        raise Misuse(
+            f"agent {agent.name!r}: it only plans, so nothing comes after a plan; remove "
+            f"planning = {agent.planning!r}"
+        )
     if kind.predicts:
         raise Misuse(
             f"agent {agent.name!r}: step by step the reference is the plan; remove "
@@ -232,15 +262,18 @@ def tools_that_run(kind: HarnessKind, task: Task, offered: Sequence[str]) -> tup
 
 
 def in_mode(agent: AgentSpec, mode: str) -> AgentSpec:
-    """Return the agent for a mode of evaluation: `end-to-end` or `step-by-step`.
+    """Return the agent for a mode of evaluation: `end-to-end`, `step-by-step` or `plan`.
 
-    In step by step mode its harness is one that predicts, so that the name differs.
+    In step by step mode its harness is one that predicts, and in plan mode one that plans, so that
+    the name differs.
 
     Raises:
         Misuse: unknown mode, or there is no predicting harness for the agent.
     """
     if mode not in MODES:
         raise Misuse(f"mode {mode!r}: unknown; there are {', '.join(MODES)}")
+    if mode == "plan":
+        return in_plan_mode(agent)
     if mode == "end-to-end" or agent.harness in _PREDICTING.values():
         return agent
     if agent.harness not in _PREDICTING:
@@ -249,3 +282,20 @@ def in_mode(agent: AgentSpec, mode: str) -> AgentSpec:
             f"{' or '.join(_PREDICTING)} with --agent"
         )
     return agent.model_copy(update={"harness": _PREDICTING[agent.harness]})
+
+
+def in_plan_mode(agent: AgentSpec) -> AgentSpec:
+    """Return the agent for planning cases: one with a model is a planner with the same settings.
+
+    Raises:
+        Misuse: the agent predicts steps of reference solutions, or plans before it works.
+    """
+    kind = harness_kind(agent.harness)
+    if kind.plans != "never":
+        return agent
+    if kind.predicts or agent.plans:
+        raise Misuse(
+            f"agent {agent.name!r}: it cannot answer planning cases; name it without its mode "
+            f"(react:{agent.model})"
+        )
+    return agent.model_copy(update={"harness": PLANNER, "text_tool_calls": None})

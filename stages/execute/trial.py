@@ -26,6 +26,8 @@ from stages.execute.attempt import (
     cause,
     detail_of,
 )
+from stages.execute.cases.asking import case_of, offered_specs
+from stages.execute.cases.offered import OfferedTools
 from stages.execute.collecting import collect_work, take_in_results
 from stages.execute.dialogue.journal import Journal
 from stages.execute.harness import harness_kind, provider_for
@@ -107,6 +109,8 @@ async def run_agent(attempt: RunningAttempt, ready: Prepared) -> AgentWork:
         NightshiftError: a fault that is not the agent's, as listed at `Harness`.
     """
     agent, deadline = ready.agent, attempt.deadline
+    if ready.task.planning is not None and not ready.kind.is_program:
+        return await _plan(attempt, ready)
     deadline.step = "opening its sandbox"
     async with (
         _way_to_model(attempt, ready) as proxy,
@@ -136,6 +140,26 @@ async def run_agent(attempt: RunningAttempt, ready: Prepared) -> AgentWork:
         if not ready.kind.is_program:
             transcript = transcript.model_copy(update={"tools": toolbox.specs})
     return AgentWork(transcript, seconds)
+
+
+async def _plan(attempt: RunningAttempt, ready: Prepared) -> AgentWork:
+    """Let the agent answer a planning case, of which nothing is run: it needs no sandbox."""
+    attempt.draft.sandbox = "none"
+    brief = ready.task.brief(attempt.due.trial.feedback, attempt.draft.started_at, ready.earlier)
+    tools = OfferedTools(offered_specs(case_of(brief)))
+    assignment = Assignment(
+        brief=brief,
+        agent=ready.agent,
+        tools=tools,
+        model=ready.model,
+        journal=attempt.journal,
+        input_folder=ready.workspace.input,
+    )
+    started = time.monotonic()
+    attempt.deadline.work(ready.agent, 0.0)
+    transcript = await ready.harness.run(assignment)
+    seconds = time.monotonic() - started
+    return AgentWork(transcript.model_copy(update={"tools": tools.specs}), seconds)
 
 
 @asynccontextmanager

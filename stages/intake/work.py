@@ -36,6 +36,7 @@ from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.base import Value
 from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
 from taskdata.schema.seed import EXCERPT_CHARACTERS, QuarantinedRow, SeedLink, SeedQuery
+from taskdata.schema.task import Tier
 from taskdata.store import Store
 
 _logger = logging.getLogger(__name__)
@@ -134,7 +135,9 @@ def known_texts(store: Store, encoder: SentenceEncoder | None = None) -> Duplica
     """
     index = DuplicateIndex(encoder)
     for bank in bundled_banks():
-        index.learn("task", ((task.id, task.query) for task in load_bank(bank).tasks))
+        # A planning case asks what the task asks that it was made of.
+        asked = (task for task in load_bank(bank).tasks if task.tier is not Tier.PLANNING)
+        index.learn("task", ((task.id, task.query) for task in asked))
     index.learn("task", store.task_queries())
     index.learn("seed", store.seed_texts())
     return index

@@ -11,6 +11,7 @@ from stages.prepare.estimate import NOTHING, Effort, JudgeEstimate, trials_per_t
 from stages.prepare.work import can_play
 from stages.score.judging.judge import MAX_ASKS, MAX_VIEWS, largest_request
 from stages.score.judging.sight import Sight, sight_of
+from stages.score.planning.question import largest_plan_request
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Judge
 from taskdata.schema.panel import JudgeSpec
@@ -97,11 +98,15 @@ def _is_judged(agent: AgentSpec, task: Task) -> bool:
 def _bounds(task: Task, judge: ModelSpec, sight: Sight) -> list[Spending]:
     """Return the most that one call can use, for each judged leaf of the task."""
     price = price_of(judge)
-    return [
-        call_bound(largest_request(leaf.requirement, leaf.verifier, sight), price)
+    requests = [
+        largest_request(leaf.requirement, leaf.verifier, sight)
         for leaf in task.checkpoints.leaves()
         if isinstance(leaf.verifier, Judge)
     ]
+    if task.planning is not None:
+        # One question about the plan, however many leaves have its grade.
+        requests.append(largest_plan_request(sight.max_tokens))
+    return [call_bound(request, price) for request in requests]
 
 
 def _likely(leaves: int, past: CallEffort) -> Effort | None:

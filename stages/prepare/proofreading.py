@@ -16,7 +16,8 @@ from environments.tool_runtime.registry import MODULES
 from environments.tools.session.finish import ENDING_TOOLS
 from stages.score.check import CheckSpec
 from stages.score.library import check_library, kind_of_file
-from taskdata.banks.loader import MAX_YAML_BYTES, load_task, task_folders
+from taskdata.banks.cases import CASES
+from taskdata.banks.loader import MAX_YAML_BYTES, load_bank, load_task, task_folders
 from taskdata.errors import BadTaskData
 from taskdata.plain_yaml import composed, loaded
 from taskdata.schema.base import Value
@@ -78,7 +79,23 @@ def proofread(name_or_path: str) -> tuple[int, tuple[Fault, ...]]:
         Misuse: there is no such bank.
     """
     folders = task_folders(name_or_path)
+    if not folders:
+        return _of_cases(name_or_path)
     return len(folders), tuple(fault for folder in folders for fault in _of_task(folder))
+
+
+def _of_cases(name_or_path: str) -> tuple[int, tuple[Fault, ...]]:
+    """Return how many planning cases a bank has, and the rules that they break."""
+    from stages.construct.planning.cases.rules import faults_of
+
+    try:
+        cases = load_bank(name_or_path).tasks
+    except BadTaskData as exc:
+        return 0, (Fault(task=Path(name_or_path).name, file=CASES, message=str(exc)),)
+    found = ((n, case, says) for n, case in enumerate(cases, 1) for says in faults_of(case))
+    return len(cases), tuple(
+        Fault(task=case.id, file=CASES, line=number, message=says) for number, case, says in found
+    )
 
 
 def _of_task(folder: Path) -> Iterator[Fault]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from environments.models.registry import require_limited
+from stages.prepare.modes import in_mode_of
 from taskdata.banks.found import FoundBank, LoadedBank, find_bank
 from taskdata.errors import Misuse
 from taskdata.schema.run import Run, RunConfig, RunStatus
@@ -30,7 +31,8 @@ def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None
 
     Raises:
         Misuse: if the bank or one of its tasks is unknown, a task that `config.tasks` names was
-            withdrawn, or limits would apply to no provider.
+            withdrawn, limits would apply to no provider, or planning cases and tasks to be done
+            are mixed.
         BadTaskData: if a task is malformed.
     """
     known = store.find_run(run_id)
@@ -41,7 +43,7 @@ def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None
     run = Run(
         id=run_id,
         status=RunStatus.RUNNING,
-        config=_with_version(config, bank),
+        config=in_mode_of(bank, _with_version(config, bank)),
         release_hash=_release_hash(store, config, bank),
         code_version=code_version(),
         created_at=datetime.now(UTC),

@@ -208,7 +208,8 @@ def repetitions(agent: AgentSpec, config: RunConfig) -> range:
 
 def can_play(agent: AgentSpec, task: Task) -> bool:
     """Return whether the agent has anything to do on the task."""
-    return task.reference is not None or not harness_kind(agent.harness).needs_reference
+    has_reference = task.reference is not None or task.planning is not None
+    return has_reference or not harness_kind(agent.harness).needs_reference
 
 
 def is_given(agent: AgentSpec, task: Task, config: RunConfig) -> bool:
@@ -301,7 +302,8 @@ def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
 
 def require_usable(task: Task) -> None:
     """Raise `BadTaskData` if the task names an unknown tool or an unusable check."""
-    unknown = sorted(set(task.tools) - set(catalogue()))
+    # The tools of a planning case stand in the case, and are never run.
+    unknown = sorted(set(task.tools) - set(catalogue())) if task.planning is None else []
     if unknown:
         raise BadTaskData(f"task {task.id!r} names unknown tools: {', '.join(unknown)}")
     for leaf in task.checkpoints.leaves():

@@ -11,7 +11,9 @@ from pathlib import PurePosixPath
 
 from environments.models.wire.arguments import clean_text
 from environments.ports import ModelRequest
+from stages.execute.cases.asking import asked_of, described_tools
 from stages.execute.dialogue import prompts
+from stages.refine.plan_errors import PLAN_TAXONOMY
 from stages.score.judging.addressed import cleared
 from stages.score.judging.frames import MARK_LENGTH, Frame, Part, framed, quoted
 from stages.score.judging.showing import parts_of
@@ -23,6 +25,8 @@ from taskdata.schema.transcript import Event, MessageEvent, ModelEvent, Transcri
 from taskdata.schema.views import RenderedDeliverable
 
 PROMPT = "critic_v1"
+CASE_PROMPT = "case_critic_v1"
+"""Of an answer to a planning case."""
 REPLY_TOKENS = 4_096
 """Of a critic; some models count their thoughts to it. An agent has those of its budget."""
 REPLY_SECONDS = 180.0
@@ -75,10 +79,10 @@ def critique_request(
             is unknown.
     """
     most = MOST_TOKENS if window_tokens is None else min(MOST_TOKENS, window_tokens // 2)
-    frames = (
-        Frame(frame.name, [_silent(part) for part in frame.parts])
-        for frame in _frames(outcome, transcript, views)
-    )
+    left = _frames(outcome, transcript, views)
+    if task.planning is not None:
+        left = iter([Frame("the answer", [Part("", outcome.final_answer)])])
+    frames = (Frame(frame.name, [_silent(part) for part in frame.parts]) for frame in left)
     block = framed(frames, most)
     return _question(arm, task, agent, block.text, block.mark)
 
@@ -93,15 +97,28 @@ def _question(arm: str, task: Task, agent: AgentSpec, work: str, mark: str) -> M
         f"{'a file' if d.is_any else d.name} ({d.type.value}) {d.description}".strip()
         for d in task.deliverables
     )
-    messages = prompts.messages(
-        PROMPT,
-        is_own=arm in SELF_ARMS,
-        taxonomy=TAXONOMY if arm in TAXONOMY_ARMS else (),
-        query=task.query,
-        asked=list(deliverables),
-        work=work,
-        mark=mark,
-    )
+    shows_taxonomy = arm in TAXONOMY_ARMS
+    if task.planning is None:
+        messages = prompts.messages(
+            PROMPT,
+            is_own=arm in SELF_ARMS,
+            taxonomy=TAXONOMY if shows_taxonomy else (),
+            query=task.query,
+            asked=list(deliverables),
+            work=work,
+            mark=mark,
+        )
+    else:
+        brief = task.brief()
+        messages = prompts.messages(
+            CASE_PROMPT,
+            is_own=arm in SELF_ARMS,
+            taxonomy=PLAN_TAXONOMY if shows_taxonomy else (),
+            asked=asked_of(brief),
+            tools=described_tools(brief),
+            work=work,
+            mark=mark,
+        )
     if arm not in SELF_ARMS:
         return ModelRequest(messages, max_tokens=REPLY_TOKENS, timeout_seconds=REPLY_SECONDS)
     return ModelRequest(

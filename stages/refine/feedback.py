@@ -17,6 +17,7 @@ import jinja2
 from stages.diagnose.signals import LeafSignal, Signals, one_line
 from stages.refine.check_sentences import check_sentence
 from stages.refine.label_sentences import label_sentence, stage_sentences
+from stages.refine.plan_errors import MEANINGS
 from stages.refine.policy import Policy
 from taskdata.errors import NightshiftError
 from taskdata.schema.arms import Arm
@@ -47,6 +48,10 @@ def feedback(arm: Arm, task: Task, signals: Signals, diagnosis: Diagnosis | None
         return ""
     if arm == "coarse":
         return _rendered("coarse_v1")
+    if arm == "diagnosis" and task.planning is not None:
+        # The evidence may quote the reference, so only the kinds of error are told.
+        errors = [MEANINGS[error] for error in signals.plan_errors]
+        return _rendered("plan_diagnosis_v1", errors=errors)
     policy = Policy(task)
     if arm == "diagnosis":
         return _of_diagnosis(signals, _require(diagnosis), policy)

@@ -17,7 +17,12 @@ ROUNDS_WITHOUT_GAIN = 2
 
 
 def fell_short(score: TrialScore | None, threshold: float) -> bool:
-    """Return whether an attempt did not pass; one without a score gives no reason to go on."""
+    """Return whether an attempt did not pass; one without a score gives no reason to go on.
+
+    A plan passes if it is correct, whatever its grade.
+    """
+    if score is not None and score.root.planning is not None:
+        return score.root.planning.correct is False
     return score is not None and score.root.score is not None and score.root.score <= threshold
 
 

@@ -271,7 +271,8 @@ def _approved(store: Store, refresh_id: str) -> list[Candidate]:
 
 def supplied_reference(task: Task) -> ReferenceKind:
     """Return the kind of reference of a task from another bank."""
-    return ReferenceKind.NONE if task.reference is None else ReferenceKind.SUPPLIED
+    has_none = task.reference is None and task.planning is None
+    return ReferenceKind.NONE if has_none else ReferenceKind.SUPPLIED
 
 
 def _from_base(task: Task, known: Mapping[str, ReferenceKind | None] = {}) -> Lineage:

@@ -31,6 +31,7 @@ from stages.score.judging.questions import asked_together
 from stages.score.judging.sight import sight_of
 from stages.score.matching import storable
 from stages.score.metrics import similarity_for, with_metrics
+from stages.score.planning.scored import SeatJudges, plan_score, seated
 from stages.score.predicted import predicted_score
 from stages.score.rendering.deliverables import render_all
 from stages.score.rendering.listening import Listener
@@ -44,7 +45,7 @@ from stages.workers.backlog import NO_MODEL, Backlog, TakeTrials, provider_of
 from stages.workers.deadline import NO_DEADLINE, StageEnd
 from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
-from taskdata.schema.checkpoint import Checkpoint, Judge, ToolResultCheck
+from taskdata.schema.checkpoint import Checkpoint, Judge, PlanGrade, ToolResultCheck
 from taskdata.schema.panel import JudgeSpec
 from taskdata.schema.run import RunConfig, StageReport, Trial
 from taskdata.schema.scores import LeafScore, TrialScore
@@ -110,7 +111,8 @@ def by_judge(store: Store, run_id: str, trial_ids: Sequence[str]) -> dict[str, l
 
 
 def _has_judged_leaves(task: Task) -> bool:
-    return any(isinstance(leaf.verifier, Judge) for leaf in task.checkpoints.leaves())
+    judged = (Judge, PlanGrade)
+    return any(isinstance(leaf.verifier, judged) for leaf in task.checkpoints.leaves())
 
 
 def score_trials(
@@ -308,6 +310,9 @@ async def _score_trial(
         similarity = similarity_for(task, config.sentence_encoder)
         root = await asyncio.to_thread(predicted_score, task, transcript, similarity)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
+    if task.planning is not None:
+        root = await plan_score(task, transcript, await _plan_judges(shared, trial))
+        return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
     left = [file for file in outcome.deliverables if not task.is_answer(file.name)]
     task = with_found_files(task, [file.name for file in left])
     task, unanswered = await asyncio.to_thread(
@@ -343,6 +348,16 @@ async def _score_trial(
     )
     root = await asyncio.to_thread(with_metrics, root, task, transcript, config.sentence_encoder)
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
+
+
+async def _plan_judges(shared: _ScoreContext, trial: Trial) -> SeatJudges | None:
+    """Return what seats the judges of a plan, None if the run has none."""
+    panel, worker = shared.judge, shared.worker
+    if panel is None:
+        return None
+    answered = partial(worker.holder.answered, trial.id)
+    copy_of = await asyncio.to_thread(_copy_of, worker.store, trial, worker.run.config)
+    return partial(seated, panel, trial.id, answered, copy_of)
 
 
 def _read(store: Store, scored: ScoringDue) -> tuple[Task, Transcript | None]:

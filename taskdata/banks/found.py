@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from taskdata.banks.loader import Bank, bundled_banks, load_bank
+from taskdata.banks.loader import Bank, bundled_banks, holds_tasks, load_bank
 from taskdata.errors import Misuse
 from taskdata.schema.outline import TaskFilter, TaskOutline, outline
 from taskdata.schema.release import ReleaseName
@@ -78,7 +78,7 @@ def find_bank(store: Store, name: str, only: Sequence[str] = ()) -> FoundBank:
         Misuse: if there is none, or a task is not in it.
         BadTaskData: if a task on disk is malformed.
     """
-    if name in bundled_banks() or any(Path(name).expanduser().glob("*/task.yaml")):
+    if name in bundled_banks() or holds_tasks(Path(name).expanduser()):
         return LoadedBank(name, load_bank(name, only))
     release = store.locate_release(name)
     if release is None:

@@ -1,5 +1,7 @@
 """Read a bank: a folder of task folders, each with `task.yaml`, `files/` and `reference/`.
 
+A bank of planning cases is one file instead (`cases.py`).
+
 What a service of the task starts from is in `services/<name>/`, programs that make the initial
 state in `preprocess/`, what only the verifiers see in `evaluation/` and `groundtruth/`, and what a
 search finds in `search/`.
@@ -15,6 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from taskdata.artifacts import sha256_of
+from taskdata.banks.cases import CASES, case_ids, read_cases
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.plain_yaml import loaded
 from taskdata.schema.service import FOLDER as SERVICES
@@ -40,7 +43,12 @@ class Bank:
 
 def bundled_banks() -> tuple[str, ...]:
     """Return the names of the banks that come with the project."""
-    return tuple(sorted(p.name for p in _BUNDLED.iterdir() if any(p.glob("*/task.yaml"))))
+    return tuple(sorted(p.name for p in _BUNDLED.iterdir() if holds_tasks(p)))
+
+
+def holds_tasks(folder: Path) -> bool:
+    """Return whether a folder is that of a bank."""
+    return any(folder.glob("*/task.yaml")) or (folder / CASES).is_file()
 
 
 def load_bank(name_or_path: str, only: Sequence[str] = ()) -> Bank:
@@ -58,13 +66,20 @@ def load_bank(name_or_path: str, only: Sequence[str] = ()) -> Bank:
     files: dict[str, Path] = {}
     tasks = []
     ids = {path.parent.name for path in folder.glob("*/task.yaml")}
+    cases = case_ids(folder)
+    ids |= cases
     unknown = sorted(set(only) - ids)
     if unknown:
         raise Misuse(
             f"bank {folder.name!r} has no task {', '.join(map(repr, unknown))}; "
             f"`nightshift bank list --bank {name_or_path}` names its {len(ids)} tasks"
         )
+    planned, planned_files = read_cases(folder, _BUNDLED, only) if cases else ({}, {})
+    files |= planned_files
     for task_id in sorted(set(only) or ids):
+        if task_id in planned:
+            tasks.append(planned[task_id])
+            continue
         task, paths = load_task(folder / task_id)
         tasks.append(task)
         files |= paths
@@ -128,7 +143,7 @@ def _bank_folder(name_or_path: str) -> Path:
     if name_or_path in bundled_banks():
         return _BUNDLED / name_or_path
     path = Path(name_or_path).expanduser()
-    if path.is_dir() and any(path.glob("*/task.yaml")):
+    if path.is_dir() and holds_tasks(path):
         for entry in (path, *path.iterdir()):
             if entry.is_symlink():
                 raise _no_plain_entry(entry)

@@ -7,14 +7,15 @@ reasons, the draft as it stood afterwards, and the prompt, model and cost behind
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import ConfigDict, Field, field_serializer, field_validator
+from pydantic import ConfigDict, Field, field_serializer, field_validator, model_validator
 
-from taskdata.errors import BadTaskData
+from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.base import RelativePath, Sha256, Slug, Value
 from taskdata.schema.checkpoint import Checkpoint
+from taskdata.schema.planning import PlanningCase
 from taskdata.schema.run import SandboxName
 from taskdata.schema.safety import SafetyRules
 from taskdata.schema.seed import LanguageCode
@@ -44,6 +45,17 @@ class SpendingLimits(Value):
     """Empty: no limit in money. With one, a model of unknown price is refused."""
 
 
+class CaseCounts(Value):
+    """How many planning cases of each setting a refresh makes, at most."""
+
+    holistic: int = Field(default=30, ge=0, le=10_000)
+    step_wise: int = Field(default=30, ge=0, le=10_000)
+    extraneous: int = Field(default=30, ge=0, le=10_000)
+    broken: int = Field(default=10, ge=0, le=10_000)
+    unsolvable: int = Field(default=12, ge=0, le=10_000)
+    efficiency: int = Field(default=8, ge=0, le=10_000)
+
+
 class RefreshConfig(Value):
     """How a bank is refreshed."""
 
@@ -53,8 +65,8 @@ class RefreshConfig(Value):
     """Name of the bank that is released."""
     base: str | None = "starter"
     """Bank whose tasks are exemplars and stay in the release; None, or `none`: no such bank."""
-    model: ModelSpec
-    """`provider/model` that writes the tasks."""
+    model: ModelSpec | None = None
+    """`provider/model` that writes the tasks; only planning cases can do without."""
     base_url: str | None = None
     limits: SpendingLimits = SpendingLimits()
     seeds: tuple[str, ...] = ()
@@ -78,6 +90,13 @@ class RefreshConfig(Value):
     """New tasks asked for on behalf of under-represented tools."""
     expansions: int = Field(default=0, ge=0)
     """Atomic tasks made from the base's atomic exemplars."""
+    plan_cases: str | None = None
+    """Bank of whose finished trials and references planning cases are made, instead of tasks of
+    seeds."""
+    plan_words: str | None = None
+    """Folder of what people wrote for planning cases; a model is asked for the rest."""
+    plan_counts: CaseCounts = CaseCounts()
+    """The most planning cases of each setting."""
     draft_references: bool = False
     """Whether a model drafts reference solutions; one counts only if the checks pass."""
     reference_model: ModelSpec | None = None
@@ -97,7 +116,13 @@ class RefreshConfig(Value):
 
     @property
     def author(self) -> tuple[ModelSpec, str | None]:
-        """The model that writes the tasks and their trees, and its endpoint."""
+        """The model that writes the tasks and their trees, and its endpoint.
+
+        Raises:
+            Misuse: if the refresh has none.
+        """
+        if self.model is None:
+            raise Misuse("this refresh asks no model; start another one with --model")
         return self.model, self.base_url
 
     @property
@@ -110,8 +135,18 @@ class RefreshConfig(Value):
     @property
     def models(self) -> tuple[tuple[ModelSpec, str | None], ...]:
         """Every model that the refresh asks, with its endpoint."""
+        if self.model is None:
+            return ()
         drafts = self.draft_references or self.draft_twice
         return tuple(dict.fromkeys((self.author, self.solver) if drafts else (self.author,)))
+
+    @model_validator(mode="after")
+    def _has_an_author(self) -> Self:
+        if self.model is None and self.plan_cases is None:
+            raise ValueError("a refresh needs a model that writes tasks")
+        if self.plan_words is not None and self.plan_cases is None:
+            raise ValueError("plan_words are for planning cases: give plan_cases, too")
+        return self
 
     @field_validator("base")
     @classmethod
@@ -159,6 +194,8 @@ class Origin(StrEnum):
     """Asked for on behalf of an under-represented tool."""
     EXPANSION = "expansion"
     """Made from an atomic exemplar (GTA, appendix C.2)."""
+    PLAN_CASE = "plan_case"
+    """Cut from a trajectory, or a variation of such a case (APB, appendix B)."""
 
 
 class Construction(StrEnum):
@@ -219,6 +256,8 @@ class TaskDraft(Value):
     checkpoints: Checkpoint
     answer: Answer | None = None
     reference: ReferenceSolution | None = None
+    planning: PlanningCase | None = None
+    """Of a planning case."""
 
     def as_task(
         self,

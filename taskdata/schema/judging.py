@@ -14,7 +14,7 @@ JudgeProfile = Literal["full", "gta2-published"]
 class JudgeSettings(GrowingValue):
     """The `[judge]` table: what the judge takes and how much it is shown."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset()
+    added_later: ClassVar[frozenset[str]] = frozenset({"blind"})
 
     profile: JudgeProfile = "full"
     """`full`: every file as text and pictures; `gta2-published`: as the published evaluator."""
@@ -22,7 +22,12 @@ class JudgeSettings(GrowingValue):
     """Kinds of files that its model reads beside text; empty: those it is known to read."""
     max_tokens: int = Field(default=100_000, ge=2_000)
     """Most tokens of one question, by a generous estimate; files are cut to it."""
+    blind: bool = False
+    """Whether plans are judged without the reference and the grade rules of their case, as a study
+    of the judge does; nothing else is judged differently."""
 
     def qualifier(self) -> str:
         """Return what tells its verdicts from those of the full profile, for a verifier's name."""
-        return "" if self.profile == "full" else f"[{self.profile}]"
+        parts: list[str] = [] if self.profile == "full" else [self.profile]
+        parts += ["blind"] if self.blind else []
+        return f"[{', '.join(parts)}]" if parts else ""

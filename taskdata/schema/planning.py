@@ -139,6 +139,32 @@ class CaseOrigin(Value):
     """Who approved it."""
 
 
+class ToolBrief(Value):
+    """A tool as a planner sees it: nothing says why it is offered."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    cost: int | None = None
+
+
+class CaseBrief(Value):
+    """What a planner may see of a case beside the task's query.
+
+    No field can hold the reference, a tool's role, a proof, an optimum, a grade rule or an origin.
+    """
+
+    form: Form
+    horizon: int | None
+    system_prompt: str
+    tools: tuple[ToolBrief, ...]
+    """By name, so that their order says nothing either."""
+    media: tuple[RelativePath, ...]
+    prefix: tuple[PrefixStep, ...]
+    counts_cost: bool
+    """Whether the cheapest plan is wanted."""
+
+
 class PlanningCase(Value):
     """What a task of the tier `planning` holds beside query, files and provenance."""
 
@@ -197,6 +223,23 @@ class PlanningCase(Value):
         if unknown:
             raise ValueError(f"the reference calls {unknown}, which the case does not offer")
         return self
+
+    @property
+    def brief(self) -> CaseBrief:
+        """What a planner may see of it."""
+        shown = (
+            ToolBrief(name=t.name, description=t.description, parameters=t.parameters, cost=t.cost)
+            for t in self.tools
+        )
+        return CaseBrief(
+            form=self.form,
+            horizon=self.horizon,
+            system_prompt=self.system_prompt,
+            tools=tuple(sorted(shown, key=lambda tool: tool.name)),
+            media=self.media,
+            prefix=self.prefix,
+            counts_cost=self.setting is Setting.EFFICIENCY,
+        )
 
     def of_role(self, role: ToolRole) -> tuple[CaseTool, ...]:
         """Return the tools that are offered for that reason."""

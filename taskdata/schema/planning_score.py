@@ -30,6 +30,8 @@ class Severity(StrEnum):
     MINOR = "minor"
     MODERATE = "moderate"
     MAJOR = "major"
+    TOTAL = "total"
+    """Nothing of the plan is left, whatever else is in it."""
 
 
 class ErrorFlag(Value):
@@ -72,6 +74,8 @@ class PredictedPlan(Value):
     final_answer: str | None = None
     """Given in place of an action, where the planner takes the task as solved."""
     fault: str = ""
+    left_out: int = Field(default=0, ge=0)
+    """Actions beyond the longest tool chain that is stored."""
 
 
 class PlanningScore(Value):

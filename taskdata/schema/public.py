@@ -6,6 +6,7 @@ from taskdata.schema.base import Sha256, Slug, Value
 from taskdata.schema.deliverable import DeliverableSpec
 from taskdata.schema.input_file import InputFile
 from taskdata.schema.package import Difficulty, DomainRule, Family, TurnMode
+from taskdata.schema.planning import CaseBrief
 from taskdata.schema.service import ServiceBrief, briefs_of
 from taskdata.schema.task import Capability, Category, Task, TaskEnvironment, Tier
 
@@ -44,6 +45,8 @@ class PublicTask(Value):
     turn_mode: TurnMode = "single"
     source: str
     license: str
+    case: CaseBrief | None = None
+    """What a planner is told of a planning case."""
 
 
 class PartsManifest(Value):
@@ -87,4 +90,5 @@ def public_task(task: Task, canary: str) -> PublicTask:
         turn_mode=package.turn_mode if package else "single",
         source=task.provenance.source,
         license=task.provenance.license,
+        case=brief.case,
     )

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from taskdata.schema.base import Value
+from taskdata.schema.planning_score import PlanningScore
 from taskdata.schema.scores import NodeScore
 
 _ROUNDING = 1e-9
@@ -35,7 +36,12 @@ class SuccessRule(Value):
     """At least this share of the tree's weight must have been scored."""
 
     def verdict(self, root: NodeScore) -> TrialVerdict:
-        """Return what a trial with this score tree counts for."""
+        """Return what a trial with this score tree counts for.
+
+        A plan succeeds if it is correct, whatever the threshold (APB, section 3.3).
+        """
+        if root.planning is not None:
+            return _of_plan(root.planning)
         lower, upper = root.lower, root.upper
         least = self.min_coverage - _ROUNDING
         if lower is None or upper is None or root.coverage + root.unanswered < least:
@@ -47,3 +53,10 @@ class SuccessRule(Value):
     def at(self, threshold: float) -> "SuccessRule":
         """Return the same rule with another threshold."""
         return SuccessRule(threshold=threshold, min_coverage=self.min_coverage)
+
+
+def _of_plan(plan: PlanningScore) -> TrialVerdict:
+    if plan.correct is None:
+        undecided = plan.undecided == "no_judge"
+        return TrialVerdict.UNDECIDED if undecided else TrialVerdict.OPEN
+    return TrialVerdict.SUCCEEDED if plan.correct else TrialVerdict.FAILED

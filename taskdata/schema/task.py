@@ -30,7 +30,7 @@ from taskdata.schema.environment import (
 from taskdata.schema.image import TaskImage
 from taskdata.schema.input_file import InputFile
 from taskdata.schema.package import DomainRule, SimulatedUser, TaskPackage
-from taskdata.schema.planning import PlanningCase
+from taskdata.schema.planning import CaseBrief, PlanningCase
 from taskdata.schema.service import (
     FOLDER,
     Service,
@@ -185,6 +185,8 @@ class TaskBrief(Value):
     """Whether a simulated user answers at the end of the agent's turn."""
     plan: str = ""
     """What the agent's own model planned for the task."""
+    case: CaseBrief | None = None
+    """Of a planning case: what is asked, and the tools that are offered in words."""
 
 
 class Task(GrowingValue):
@@ -390,7 +392,7 @@ class Task(GrowingValue):
         return TaskBrief(
             task_id=self.id,
             query=self.query,
-            files=tuple(f.path for f in self.files),
+            files=self._shown_files,
             deliverables=self.deliverables,
             tools=self.tools,
             # In a pool's task the servers know where their database is, and the agent has them.
@@ -402,7 +404,12 @@ class Task(GrowingValue):
             role=package.role,
             domain_rules=package.domain_rules,
             is_talk=self.simulated_user is not None,
+            case=None if self.planning is None else self.planning.brief,
         )
+
+    @property
+    def _shown_files(self) -> tuple[str, ...]:
+        return tuple(f.path for f in self.files) if self.planning is None else self.planning.media
 
 
 class BankRelease(Value):

@@ -45,6 +45,14 @@ def test_failure_labels_prints_agreement_and_time():
 
 
 @pytest.mark.soak
+def test_planning_scores_marks_ten_thousand_answers_in_time():
+    figures = json.loads(run_benchmark("planning_scores.py", "--json").stdout)
+
+    assert (figures["cases"], figures["correct"]) == (10_000, 2_500)
+    assert figures["cpu_seconds"] <= 10
+
+
+@pytest.mark.soak
 @at_length_only
 def test_execute_scale_times_runs_and_a_resumed_one(tmp_path: Path):
     plot = tmp_path / "scale.svg"

@@ -62,6 +62,19 @@ function planVersion(version) {
     version.more ? aside(version.more) : null);
 }
 
+const caseWords = (title, words) => words.length
+  ? [element("p", { class: "part" }, title), words.map(([name, text]) => [element("p", { class: "said" }, name), block(text, "prose")])] : null;
+
+function planningCase(answer) {
+  return [factList(answer.facts),
+    answer.fault.length ? element("p", { class: "bad" }, "The answer could not be read: ", textOf(answer.fault)) : null,
+    answer.flags.length ? [element("p", { class: "part" }, "Errors"), sentences(answer.flags)] : null,
+    caseWords("What the planner wrote", answer.said),
+    answer.chain.length ? [element("p", { class: "part" }, "Tool chain"), comparison(answer.chain)] : null,
+    caseWords("What the reference says", answer.expected),
+    answer.rules.length ? [element("p", { class: "part" }, "What every correct answer does"), sentences(answer.rules)] : null];
+}
+
 function links(trial) {
   const found = [taskLink(trial.task, "All agents on this task, side by side")];
   if (trial.earlier) found.push(trialLink(trial.earlier, "← The attempt before"));
@@ -82,6 +95,7 @@ function trialArticle(trial) {
     section("Scores", trial.tree ? element("ul", { class: "tree" }, scoreNode(trial.tree)) : aside("Not scored.")),
     trial.end_to_end.length ? section("End to end, atomic tier", factList(trial.end_to_end)) : null,
     trial.steps.length ? section("Steps", comparison(trial.steps)) : null,
+    trial.case ? section("Planning case", planningCase(trial.case)) : null,
     trial.diagnosis
       ? section("Diagnosis", factList(trial.diagnosis.facts), sentences(trial.diagnosis.evidence)) : null,
     section("Query", block(trial.query, "prose"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from dashboards.pages import formats
 from dashboards.pages.trial.caps import Cap, shown
+from dashboards.pages.trial.cases import answered
 from dashboards.pages.trial.end_to_end import end_to_end_facts
 from dashboards.pages.trial.files import deliverable, input_file, left_out
 from dashboards.pages.trial.plans import planned
@@ -254,7 +255,7 @@ def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
     outcome = result.outcome
     if outcome is None:
         none = {"answer": "", "refused": [], "transcript": [], "deliverables": [], "lost": []}
-        return none | {"steps": [], "plan": None}
+        return none | {"steps": [], "plan": None, "case": None}
     transcript: Transcript | None = None
     views: dict[str, RenderedDeliverable] = {}
     lost = []
@@ -279,6 +280,12 @@ def _work(store: Store, result: TrialResult, task: Task, cap: Cap) -> Details:
         else entries(transcript, cap, [file.name for file in kept]),
         "steps": _steps(result, task, transcript, cap),
         "plan": None if transcript is None else planned(transcript.plan, cap),
+        "case": answered(
+            task.planning,
+            None if transcript is None else transcript.predicted_plan,
+            None if result.score is None else result.score.root.planning,
+            cap,
+        ),
         "deliverables": files,
         "lost": lost,
     }

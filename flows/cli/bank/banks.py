@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.cli import console
+from flows.cli.bank.cases import write_case
 from flows.cli.bank.trees import write_tree
 from flows.cli.options import JsonOption
 
@@ -125,6 +126,8 @@ def show(
     if task.image is not None:
         console.say(f"Image:        {task.image.name}, working folder {task.image.workdir}")
     _write_package(task)
+    if task.planning is not None:
+        write_case(task.planning)
     for one in decisions:
         rule = f" {one.rule}" if one.rule else ""
         console.paragraph(f"{one.kind.capitalize()}{rule} by {one.by}: {one.reason or 'no reason'}")

@@ -92,11 +92,11 @@ def _config(
 
     limits = None if max_usd is None else {"max_usd": max_usd}
     asking = refresh_config(settings, model=model, base_url=base_url, limits=limits)
-    require_model(asking.model, asking.base_url)
+    require_model(*asking.author)
     try:
         return DiscoveryConfig(
             domain=domain.strip(),
-            model=asking.model,
+            model=asking.author[0],
             base_url=asking.base_url,
             count=count,
             limits=asking.limits,

@@ -69,6 +69,20 @@ class RefreshOptions:
         float | None,
         typer.Option(help="Share (0-1) of tasks below which a tool is rare; default: 0.05."),
     ] = None
+    plan_cases: Annotated[
+        str | None,
+        typer.Option(
+            help="Make planning cases of this bank's finished trials and references instead of "
+            "tasks of seeds; they go to the bank `planning`."
+        ),
+    ] = None
+    plan_words: Annotated[
+        str | None,
+        typer.Option(
+            help="With --plan-cases: folder of what people wrote for them; --model, if given, is "
+            "asked for the rest."
+        ),
+    ] = None
     draft_references: Annotated[
         bool, typer.Option("--draft-references", help="Let the model draft reference solutions.")
     ] = False

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from flows.cli import console
+from flows.cli.bank.cases import write_case
 from flows.cli.bank.stopped_candidates import write_quarantine
 from flows.cli.bank.trees import cut, plain_value, write_tree
 
@@ -25,7 +26,8 @@ def write_sheet(store: "Store", found: "ReviewSheet", *, full: bool) -> None:
     _write_history(found)
     if found.draft is not None:
         _write_draft(found.draft, full=full)
-        _write_coverage(found)
+        if found.draft.planning is None:
+            _write_coverage(found)
         _write_belief(found)
     if found.resistance is not None:
         _write_resistance(found.resistance)
@@ -77,6 +79,9 @@ def _write_draft(draft: "TaskDraft", *, full: bool) -> None:
     write_tree(draft.checkpoints, expected=True, full=full)
     if draft.answer is not None:
         _write_answer(draft.answer)
+    if draft.planning is not None:
+        write_case(draft.planning)
+        return
     if draft.reference is None:
         console.say("It has no reference solution.")
     else:

@@ -21,14 +21,17 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     from stages.prepare.estimate import estimate, totals
     from stages.prepare.judge_estimate import estimate_judge
     from stages.prepare.labeller_estimate import estimate_labeller
+    from stages.prepare.modes import in_mode_of
     from stages.prepare.select import chosen_tasks
     from stages.prepare.user_estimate import estimate_user
     from stages.prepare.work import require_fitting
+    from taskdata.banks.found import find_bank
     from taskdata.store import Store
 
     require_limited(config.limits)
     require_fitting(config)
     store = Store.open(settings.address)
+    config = in_mode_of(find_bank(store, config.bank, config.tasks), config)
     tasks = chosen_tasks(store, config)
     estimates, judge = estimate(store, config, tasks), estimate_judge(store, config, tasks)
     user = estimate_user(store, config, tasks)

@@ -47,8 +47,9 @@ class RunOptions:
     mode: Annotated[
         str | None,
         typer.Option(
-            help="end-to-end, or step-by-step: predict the next step of the reference; "
-            "default: as the agent's harness works."
+            help="end-to-end, step-by-step: predict the next step of the reference, or plan: "
+            "answer planning cases; default: as the agent's harness works, and plan for a bank of "
+            "planning cases."
         ),
     ] = None
     imports: Annotated[

@@ -60,8 +60,8 @@ def run(
     if estimate:
         show_estimate(settings, config, as_json)
         return
+    config = _ready(settings, config, options.mode)
     require_comparable(config.agents, fail_under)
-    _require_ready(settings, config)
     run_id = new_run_id()
     evaluate(settings, run_id, config, keep_server=keep_server)
     tell_verdict(settings, run_id, fail_under)
@@ -87,20 +87,23 @@ def _carried_on(settings: "Settings", name: str, max_usd: float | None) -> "tupl
     return run_id, config
 
 
-def _require_ready(settings: "Settings", config: "RunConfig") -> None:
+def _ready(settings: "Settings", config: "RunConfig", mode: str | None) -> "RunConfig":
+    """Return the configuration with agents in the mode of its tasks, once it can be run here."""
     from environments.models.registry import require_limited
+    from stages.prepare.modes import in_mode_of
     from stages.prepare.select import chosen_tasks
     from stages.prepare.work import require
     from taskdata.banks.found import find_bank
     from taskdata.store import Store
 
     store = Store.open(settings.address)
-    find_bank(store, config.bank, config.tasks)
+    config = in_mode_of(find_bank(store, config.bank, config.tasks), config, mode)
     if config.tasks:
         chosen_tasks(store, config)
     store.close()
     require_limited(config.limits)
     require(config)
+    return config
 
 
 def stage(

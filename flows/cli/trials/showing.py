@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from taskdata.schema.atomic import EndToEndScore
     from taskdata.schema.diagnosis import Diagnosis
     from taskdata.schema.plan import Plan
+    from taskdata.schema.planning import PlanningCase
     from taskdata.schema.run import TrialOutcome, TrialResult
     from taskdata.schema.scores import LeafScore, StepScore, TrialScore
     from taskdata.schema.success import SuccessRule
@@ -65,6 +66,7 @@ def show(
     saved = None if save is None else _save(store, found, save, force=force)
     record = store.transcript(trial_id)
     rule = store.run(trial.run_id).config.success
+    task = store.task(trial.task_hash)
     store.close()
     if as_json:
         told: dict[str, Any] = {"transcript": record.model_dump(mode="json") if record else None}
@@ -75,6 +77,8 @@ def show(
         _tell_saved(save, saved)
     else:
         _show_trial(found, rule)
+        if task.planning is not None:
+            _tell_case(task.planning, found, record)
         if record is not None and record.plan is not None:
             _tell_plan(record.plan, full=full)
         if transcript:
@@ -104,6 +108,13 @@ def _tell_plan(plan: "Plan", *, full: bool) -> None:
     from flows.cli.trials.plans import write_plan
 
     write_plan(plan, full=full)
+
+
+def _tell_case(case: "PlanningCase", result: "TrialResult", record: "Transcript | None") -> None:
+    from flows.cli.trials.cases import write_case
+
+    predicted = None if record is None else record.predicted_plan
+    write_case(case, predicted, None if result.score is None else result.score.root.planning)
 
 
 def _tell_transcript(record: "Transcript | None", *, full: bool) -> None:

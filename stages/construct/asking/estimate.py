@@ -30,6 +30,7 @@ from stages.construct.assembling import available_files
 from stages.construct.material.base import base_tasks, offered_tools
 from stages.construct.start import candidate_of, chosen_seeds
 from stages.construct.work import Case, Workshop, recorded_client
+from taskdata.errors import Misuse
 from taskdata.schema.base import Value
 from taskdata.schema.construct import (
     Candidate,
@@ -168,10 +169,13 @@ def estimate(store: Store, config: RefreshConfig) -> RefreshEstimate:
     """Return what a refresh with this configuration would ask now; stores nothing.
 
     Raises:
-        Misuse: if a named seed or the base bank does not exist, or a limit in money is set for a
-            model of unknown price.
+        Misuse: if the refresh makes planning cases, a named seed or the base bank does not exist,
+            or a limit in money is set for a model of unknown price.
     """
-    require_price(config.limits, price_of(config.model))
+    if config.plan_cases is not None:
+        raise Misuse("--dry-run counts what is asked for tasks; leave it out for planning cases")
+    model, _base_url = config.author
+    require_price(config.limits, price_of(model))
     taken, repeated = chosen_seeds(store, config)
     shop = _shop(store, config)
     asks: list[PlannedAsk] = []
@@ -182,9 +186,9 @@ def estimate(store: Store, config: RefreshConfig) -> RefreshEstimate:
         asks += _asks(_case(shop, _augmentation(shop.refresh.id, number + 1)), None, _AIM_TOKENS)
     read, written = sum(a.input_tokens for a in asks), sum(a.output_tokens for a in asks)
     calls = sum(ask.calls for ask in asks)
-    usd = _cost(asks, price_of(config.model))
+    usd = _cost(asks, price_of(model))
     return RefreshEstimate(
-        model=str(config.model),
+        model=str(model),
         asks=tuple(asks),
         candidates=len(taken) + config.max_augmentations,
         left_out=tuple(f"seed {one.seed.id} {one.reason}" for one in repeated),

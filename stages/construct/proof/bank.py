@@ -2,7 +2,8 @@
 
 The trials are ordinary ones, executed and scored by the ordinary stages, in a run with the purpose
 `proof`. They are found by task hash, so no task is run twice. A task without a reference that a
-program decides is proven by workspaces instead (`workspaces.py`).
+program decides is proven by workspaces instead (`workspaces.py`), a planning case by marks
+(`plans.py`).
 """
 
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import stages.execute.work as executing
 import stages.score.work as scoring
+from stages.construct.proof.plans import is_proven_by_marks, prove_cases
 from stages.construct.proof.verdict import NOP, REFERENCE, ProofVerdict, TaskProof, verdict_on
 from stages.construct.proof.workspaces import (
     Proven,
@@ -69,6 +71,7 @@ def prove_bank(
             proofs[task.content_hash] = _refused(task, exc)
     for proof in proofs.values():
         proven(proof)
+    proofs |= prove_cases([t for t in usable.values() if is_proven_by_marks(t)], proven)
     by_workspaces = [task for task in usable.values() if is_proven_by_workspaces(task)]
     proofs |= prove_workspaces(store.artifacts, by_workspaces, sandbox, home, proven, faults=faults)
     played = {h: task for h, task in usable.items() if h not in proofs}

@@ -4,7 +4,8 @@ from collections.abc import Callable, Collection
 
 from environments.tool_runtime.catalogue import catalogue
 from quality.suites.tasks import ALWAYS_ALLOWED, tools_named
-from stages.construct.assembling import available_files
+from stages.construct.assembling import assembled, available_files
+from stages.construct.planning.cases.rules import faults_of
 from stages.construct.rules.task import task_violations
 from stages.construct.rules.tree import tree_violations
 from stages.construct.rules.violation import Rulebook, Violation, counted
@@ -86,6 +87,9 @@ def review_rules(store: Store) -> Callable[[Candidate, TaskDraft], tuple[str, ..
         files = frozenset(available_files(store, candidate))
         overridden = store.overridden_rules([candidate.id]).get(candidate.id, ())
         book = rulebook(candidate, files, safety=safety, overridden=overridden)
+        if draft.planning is not None:
+            wording = counted(query_wording(draft, book), book)
+            return (*map(str, wording), *faults_of(assembled(store, candidate, draft)))
         return tuple(map(str, violations(draft, book)))
 
     return broken

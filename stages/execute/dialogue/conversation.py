@@ -63,14 +63,14 @@ class Conversation:
     def __init__(
         self,
         assignment: Assignment,
-        prompt: str,
+        prompt: str | Sequence[Message],
         *,
         shown: Sequence[ShownInput] = (),
         native_tools: bool = False,
         stop: tuple[str, ...] = (),
         reply_schema: Callable[[int], dict[str, Any]] | None = None,
     ) -> None:
-        """Open the conversation.
+        """Open the conversation, with the prompt of that name or these messages.
 
         `reply_schema` gives the JSON schema of the next reply, by how many turns are left.
         """
@@ -84,11 +84,15 @@ class Conversation:
         self._native_tools = native_tools
         self._stop = stop
         self._reply_schema = reply_schema
-        opening = prompts.opening(prompt, assignment.brief, assignment.tools.specs)
+        if isinstance(prompt, str):
+            opening = prompts.opening(prompt, assignment.brief, assignment.tools.specs)
+        else:
+            opening = tuple(prompt)
         self._context = Context(self._opened(opening, shown))
         known = assignment.agent.window_tokens or capabilities_of(model).window_tokens
         self._window = ContextWindow(known)
-        self._was_warned = False
+        # Who only writes a plan has no tool that drops old turns.
+        self._was_warned = not isinstance(prompt, str)
         self.refusal = _REFUSED
         """The reason for the last `Ending.REFUSED`."""
         self._remedies = 0

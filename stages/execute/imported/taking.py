@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stages.execute.imported.folder import read_folder
+from stages.execute.imported.lines import SUFFIX, read_lines
 from stages.execute.imported.pack import read_pack
 from stages.execute.imported.result import Result
 from taskdata.errors import Misuse, NightshiftError
@@ -23,10 +24,10 @@ def require_results(agent: AgentSpec) -> None:
     place = _place(agent)
     if not place.exists():
         raise Misuse(f"agent {agent.name!r}: there are no results at {place}")
-    if not place.is_dir() and place.suffix != ".json":
+    if not place.is_dir() and place.suffix not in (".json", SUFFIX):
         raise Misuse(
             f"agent {agent.name!r}: {place} is neither a folder with a folder per task nor an "
-            "eval pack (.json)"
+            "eval pack (.json) nor predictions of planning cases (.jsonl)"
         )
 
 
@@ -48,6 +49,8 @@ def taken_in(agent: AgentSpec, task: Task, folder: Path) -> Iterator[Result]:
     with tempfile.TemporaryDirectory(prefix="import-", dir=folder) as copies:
         if place.is_dir():
             found = read_folder(place, task, Path(copies))
+        elif place.suffix == SUFFIX:
+            found = read_lines(place, task)
         else:
             root = Path(agent.results_root) if agent.results_root else place.parent
             found = read_pack(place, root, task, Path(copies))

@@ -1,7 +1,7 @@
 """A model's plan as JSON: the form that is asked for, and how a reply is read."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -19,6 +19,7 @@ _CRITICISM_CHARS = 10_000
 _NO_TOOL = frozenset({"", "none", "null"})
 
 _Text = StringConstraints(strip_whitespace=True)
+_Form = TypeVar("_Form", bound=BaseModel)
 
 
 class _Step(BaseModel):
@@ -57,13 +58,22 @@ def read_plan(reply: ModelReply) -> WrittenPlan:
     """
     if reply.stop_reason == "refused":
         raise BadTaskData("the model refused to answer")
-    text = reply.text
     try:
-        return WrittenPlan.model_validate(read_json(text[text.find("{") : text.rfind("}") + 1]))
+        return read_object(reply.text, WrittenPlan)
     except BadTaskData as exc:
         if reply.stop_reason != "length":
             raise
         raise BadTaskData("the answer was cut at its length limit; be shorter") from exc
+
+
+def read_object(text: str, form: type[_Form]) -> _Form:
+    """Return the one JSON object in a text, in that form; prose or a fence may surround it.
+
+    Raises:
+        BadTaskData: there is none, there are several, or it has another form; says what to mend.
+    """
+    try:
+        return form.model_validate(read_json(text[text.find("{") : text.rfind("}") + 1]))
     except ValidationError as exc:
         fault = exc.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, fault["loc"])) or "the answer"

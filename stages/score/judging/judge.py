@@ -93,6 +93,17 @@ class RunJudge:
             copy_of: The trial that this one is a copy of: replies about it, which another run paid
                 for, are replayed, too.
         """
+        asks = await self.asks_of(trial_id, answered, copy_of)
+        sight = sight_of(self.spec, self.base_url, self.settings)
+        return LeafJudge(asks, str(self.spec), evidence, sight, self.store.artifacts)
+
+    async def asks_of(
+        self, trial_id: str, answered: Callable[[], None], copy_of: str | None = None
+    ) -> tuple[RecordedClient, ...]:
+        """Return a client for each time that the judge may be asked the same about a trial.
+
+        The arguments are those of `of_trial`.
+        """
         client, earlier = None, list[ModelCall]()
         if self.client is not None:
             client = ReportingClient(self.client, answered)
@@ -102,12 +113,10 @@ class RunJudge:
         log = CallLog(self.calls, Payer.trial(trial_id, purpose=CallPurpose.JUDGE), earlier)
         shares = self.replies != "ask"
         # It is asked again in the same words: if replies are shared, each ask has one of its own.
-        asks = tuple(
+        return tuple(
             RecordedClient(client, self.spec, self.base_url, log, shares, sample)
             for sample in range(MAX_ASKS)
         )
-        sight = sight_of(self.spec, self.base_url, self.settings)
-        return LeafJudge(asks, str(self.spec), evidence, sight, self.store.artifacts)
 
 
 @dataclass

@@ -50,6 +50,11 @@ class RunPanel:
         ]
         return TrialPanel(trial_id, seated, self.rule, self.threshold, hearing)
 
+    def listeners(self, answered: Callable[[], None]) -> list[Callable[[], None]]:
+        """Return what each judge's replies are told to; `answered` is called after all of them."""
+        hearing = _Hearing(len(self.judges), answered)
+        return [partial(hearing.heard, place) for place in range(len(self.judges))]
+
 
 @dataclass
 class _Hearing:
