@@ -63,7 +63,7 @@ class RefreshConfig(Value):
     """Times a model is asked for one structured answer."""
     max_rewrites: int = Field(default=3, ge=0, le=10)
     """Times a draft that breaks a rule is rewritten."""
-    require_coverage: bool = False
+    require_coverage: bool = True
     """Whether a tree without a leaf for an explicit requirement of the query is rewritten."""
     max_reply_tokens: int = Field(default=8_192, ge=16)
     exemplars: int = Field(default=2, ge=1, le=5)

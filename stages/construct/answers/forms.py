@@ -110,6 +110,21 @@ class FindingsForm(Form):
     findings: Annotated[tuple[FindingForm, ...], Field(max_length=40)]
 
 
+class RequirementForm(Form):
+    """Something that the query demands, and the leaves that score it."""
+
+    quote: Annotated[str, Field(max_length=1_000)]
+    """Words of the query."""
+    leaves: Annotated[tuple[Annotated[str, Field(max_length=80)], ...], Field(max_length=80)]
+    """Ids; empty if no leaf scores it."""
+
+
+class RequirementsForm(Form):
+    """Everything that a query demands explicitly."""
+
+    requirements: Annotated[tuple[RequirementForm, ...], Field(min_length=1, max_length=80)]
+
+
 def schema_of(form: type[Form]) -> dict[str, Any]:
     """Return the JSON schema of a form: references inlined, every field required."""
     schema = form.model_json_schema()

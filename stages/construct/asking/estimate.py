@@ -20,6 +20,7 @@ from stages.construct.answers.forms import (
     DraftForm,
     FindingsForm,
     Form,
+    RequirementsForm,
     TaskForm,
     TreeForm,
     schema_of,
@@ -164,6 +165,18 @@ _TEMPLATES = (
 )
 
 
+_REQUIREMENTS = _Template(
+    Construction.CHECKPOINTS,
+    "requirements",
+    RequirementsForm,
+    lambda config: 1 + _per_tree(config),
+    {"task": "", "leaves_shown": ""},
+    0,
+    2,
+)
+"""Asked of the first tree, too, which may be kept."""
+
+
 def estimate(store: Store, config: RefreshConfig) -> RefreshEstimate:
     """Return what a refresh with this configuration would ask now; stores nothing.
 
@@ -251,7 +264,8 @@ def _asks(case: Case, request: Untrusted | None, aim_tokens: int) -> Iterator[Pl
     if request is not None and case.shop.config.safety.ask_model:
         guard = _Template(Construction.GENERATE, "harm", HarmFindingsForm, _once, {})
         yield _planned(case, guard, context | {"request": request})
-    for template in (first, *_TEMPLATES):
+    requirements = (_REQUIREMENTS,) if case.shop.config.require_coverage else ()
+    for template in (first, *_TEMPLATES, *requirements):
         yield _planned(case, template, context)
 
 

@@ -15,6 +15,7 @@ _OPENINGS = {
     "You proofread": "opinions",
     "You guard the door": "harm",
     "You write the tree": "checkpoints",
+    "You list what a task demands": "requirements",
 }
 
 TASK: dict[str, Any] = {
@@ -63,6 +64,12 @@ TREE = [
 DRAFT = TASK | {"checkpoints": TREE}
 PASS = {"verdict": "pass", "reasons": ["It asks for three figures that can be decided."]}
 CLEAN: dict[str, Any] = {"findings": []}
+DEMANDS: dict[str, Any] = {
+    "requirements": [
+        {"quote": "the total", "leaves": ["total"]},
+        {"quote": "the largest and the smallest crop", "leaves": ["largest", "smallest"]},
+    ]
+}
 
 
 def changed(form: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -87,6 +94,7 @@ class Author:
             "generate": [DRAFT],
             "classify": [PASS],
             "opinions": [CLEAN],
+            "requirements": [DEMANDS],
         }
         wire.respond = self._respond
 

@@ -38,8 +38,9 @@ def test_it_names_every_stage_of_every_candidate_and_asks_nothing(store, wire, c
         ("opinions@1", 4),
         ("checkpoints@1", 6),
         ("opinions@1", 6),
+        ("requirements@1", 8),
     ]
-    assert found.calls == 3 * 24
+    assert found.calls == 3 * 32
 
 
 def test_what_is_really_spent_stays_below(
