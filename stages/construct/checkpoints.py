@@ -1,27 +1,21 @@
 """The checkpoints stage: a tree that fits the current task (GTA-2, section 3.3.4)."""
 
-import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from environments.models.registry import model_client
-from stages.construct.answers.drafts import shown_nodes, shown_task, tree_of
-from stages.construct.answers.forms import TreeForm
 from stages.construct.asking.ask import Asked, Tally
 from stages.construct.asking.opinions import opinion
 from stages.construct.asking.requirements import named_requirements
+from stages.construct.asking.tree import gaps, requires_coverage, written_tree
 from stages.construct.history import (
     VIOLATIONS,
     found_violations,
     tree_is_current,
     tree_weaknesses,
 )
-from stages.construct.rules.book import require
 from stages.construct.rules.coverage import COVERAGE, coverage_map, uncovered
-from stages.construct.rules.tree import tree_violations
 from stages.construct.rules.violation import Violation, counted
-from stages.construct.rules.wording import tree_wording
 from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction, TaskDraft
 from taskdata.schema.requirement import ExplicitRequirement
@@ -73,7 +67,7 @@ async def _take(case: Case) -> StepOutcome:
     draft = case.drafted()
     weak = tree_weaknesses(case.steps)
     found = weak or tuple(v for v in found_violations(case.steps) if v.is_of_tree)
-    work = _Work(case, draft, (*found, *_uncovered(case, draft)))
+    work = _Work(case, draft, (*found, *gaps(case, draft)))
     if tree_is_current(draft, case.steps) and not work.found:
         await _map(work)
         if work.failed is not None:
@@ -92,7 +86,7 @@ async def _take(case: Case) -> StepOutcome:
 
 async def _rewrite(work: _Work) -> None:
     """Have the model write another tree, and find what is wrong with it."""
-    asked = await _written(work.case, work.draft, work.found)
+    asked = await written_tree(work.case, work.draft, work.draft.checkpoints, work.found)
     work.tally += asked.tally
     work.prompt_version = asked.prompt_version
     if asked.answer is None:
@@ -111,7 +105,7 @@ async def _rewrite(work: _Work) -> None:
 
 async def _map(work: _Work) -> None:
     """Have the model name what the query demands, and add the demands that no leaf scores."""
-    if not _is_required(work.case, work.draft):
+    if not requires_coverage(work.case, work.draft):
         return
     asked = await named_requirements(work.case, work.draft)
     work.tally += asked.tally
@@ -122,32 +116,6 @@ async def _map(work: _Work) -> None:
     work.coverage = coverage_map(work.draft, asked.answer)
     missing = uncovered(work.draft, asked.answer)
     work.found = (*work.found, *counted(missing, work.case.book))
-
-
-def _uncovered(case: Case, draft: TaskDraft) -> tuple[Violation, ...]:
-    """Return what code alone finds uncovered."""
-    return counted(uncovered(draft), case.book) if _is_required(case, draft) else ()
-
-
-def _is_required(case: Case, draft: TaskDraft) -> bool:
-    # The tree of a task with an answer scores that answer, whatever else the query says.
-    return case.shop.config.require_coverage and draft.answer is None
-
-
-async def _written(case: Case, draft: TaskDraft, found: Sequence[Violation]) -> Asked[TaskDraft]:
-    def accept(form: TreeForm) -> TaskDraft:
-        changed = draft.model_copy(update={"checkpoints": tree_of(form.checkpoints)})
-        broken = (*tree_violations(changed, case.book), *tree_wording(changed, case.book))
-        require((*counted(broken, case.book), *_uncovered(case, changed)))
-        return changed
-
-    context = await asyncio.to_thread(case.context)
-    shown = {
-        "task": shown_task(draft),
-        "old_tree": shown_nodes(draft.checkpoints),
-        "violations": [str(violation) for violation in found],
-    }
-    return await case.ask("checkpoints", context | shown, TreeForm, accept)
 
 
 def _outcome(verdict: str, work: _Work, *, is_new: bool = True) -> StepOutcome:

@@ -13,7 +13,7 @@ from stages.construct.answers.forms import TaskForm
 from stages.construct.history import classification, found_violations, is_sent_back
 from stages.construct.rules.book import require
 from stages.construct.rules.task import task_violations
-from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
+from stages.construct.work import Case, Connect, StepOutcome, invalid, task_choices, walk
 from stages.release.changes import counts
 from taskdata.errors import BadTaskData
 from taskdata.schema.construct import Construction, ConstructionStep, TaskDraft
@@ -45,7 +45,9 @@ async def _take(case: Case) -> StepOutcome:
     cause, said = _cause(case)
     context = await asyncio.to_thread(case.context)
     shown = {"draft": shown_task(draft), **said}
-    asked = await case.ask(_PROMPTS[cause], context | shown, TaskForm, accept)
+    asked = await case.ask(
+        _PROMPTS[cause], context | shown, TaskForm, accept, choices=task_choices(case)
+    )
     if asked.answer is None:
         return invalid(asked, cause=cause)
     return StepOutcome(

@@ -7,7 +7,7 @@ a text, and a missing value is an empty text or list. Lengths and ranges are not
 because strict modes refuse these keywords; they are checked when an answer is parsed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -131,6 +131,36 @@ def schema_of(form: type[Form]) -> dict[str, Any]:
     plain: dict[str, Any] = _plain(schema, schema.get("$defs", {}))
     plain.pop("description", None)
     return plain
+
+
+def narrowed(form: type[Form], choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the JSON schema of a form in which some texts are chosen from lists.
+
+    Args:
+        form: The form.
+        choices: The choices by the name of the field, wherever it is; for a field with a list of
+            texts, those of each item. A field without choices is left as it is.
+    """
+    schema: dict[str, Any] = _narrowed(schema_of(form), choices)
+    return schema
+
+
+def _narrowed(schema: Mapping[str, Any], choices: Mapping[str, Sequence[str]]) -> Any:
+    plain = dict(schema)
+    if "items" in schema:
+        plain["items"] = _narrowed(schema["items"], choices)
+    if "properties" in schema:
+        parts = {name: _narrowed(part, choices) for name, part in schema["properties"].items()}
+        plain["properties"] = {n: _chosen(part, choices.get(n, ())) for n, part in parts.items()}
+    return plain
+
+
+def _chosen(schema: Mapping[str, Any], among: Sequence[str]) -> dict[str, Any]:
+    if not among:
+        return dict(schema)
+    if "items" in schema:
+        return {**schema, "items": _chosen(schema["items"], among)}
+    return {**schema, "enum": list(dict.fromkeys(among))}
 
 
 def inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:

@@ -25,6 +25,7 @@ from stages.construct.answers.forms import (
     TreeForm,
     schema_of,
 )
+from stages.construct.asking.fitting import window_of
 from stages.construct.asking.harm_opinion import HarmFindingsForm
 from stages.construct.asking.prompting import Untrusted, prompt, version_of
 from stages.construct.assembling import available_files
@@ -225,6 +226,7 @@ def _shop(store: Store, config: RefreshConfig) -> Workshop:
         client=recorded_client(refresh, None, CallRecorder(store)),
         tools=offered_tools(store, config),
         exemplars=base_tasks(store, config.base),
+        window=window_of(config.model, config.max_prompt_tokens, config.max_reply_tokens),
     )
 
 
@@ -257,7 +259,7 @@ def _asks(case: Case, request: Untrusted | None, aim_tokens: int) -> Iterator[Pl
         "generate",
         DraftForm,
         _once,
-        {"request": request, "varied": None, "aim": None},
+        {"request": request, "varied": None, "aim": None, "in_steps": False},
         aim_tokens,
     )
     context = case.context()

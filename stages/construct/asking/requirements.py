@@ -27,4 +27,5 @@ async def named_requirements(
         "task": shown_task(draft),
         "leaves_shown": leaves,
     }
-    return await case.ask("requirements", shown, RequirementsForm, accept)
+    choices = {"leaves": [node["id"] for node in leaves]}
+    return await case.ask("requirements", shown, RequirementsForm, accept, choices=choices)

@@ -75,13 +75,59 @@ def test_the_model_sees_attachments_tools_checks_and_exemplars(store, author, co
     )
     seed = SeedQuery(text="Sum this up, please.", source="manus", attachments=(file,))
     (seed_id,) = store.add_seeds([seed], [], [], "f")
-    refresh = started(base="starter", seeds=(seed_id,), exemplars=2)
+    refresh = started(base="starter", seeds=(seed_id,), exemplars=2, max_prompt_tokens=16_000)
     generate.do(store, refresh.id, connect)
     (shown,) = author.requests("generate")
     assert "leek,40" in shown
     assert "- ReadCSV (perception): " in shown
     assert "- text_length; text, docx, pdf, pptx, html, final answer; {min_words?: " in shown
     assert shown.count("(example ") == 2
+    assert "Left out here" not in shown
+
+
+def test_what_a_prompt_leaves_out_is_said_in_it_and_recorded(store, author, connect, started):
+    refresh = started(base="starter")
+    generate.do(store, refresh.id, connect)
+    (shown,) = author.requests("generate")
+    (step,) = store.steps(only(store, refresh).id)
+    (left_out,) = step.facts["left_out"].values()
+    assert "all but one of the finished tasks" in left_out
+    assert f"Left out here, because it would be too long: {'; '.join(left_out)}." in shown
+
+
+def test_a_draft_in_small_steps_has_its_task_first_and_then_its_tree(
+    store, author, connect, started, scripts
+):
+    author.says("generate", scripts.changed(scripts.TASK, tools=["saw"]), scripts.TASK)
+    author.says("checkpoints", {"checkpoints": scripts.TREE})
+    refresh = started(small_steps=True)
+    generate.do(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert dict(author.asked) == {"generate": 2, "checkpoints": 1}
+    assert "Library of checks" not in author.requests("generate")[0]
+    assert "there is no tool 'saw'" in author.requests("generate")[1]
+    assert [leaf.id for leaf in store.draft(candidate.id).checkpoints.leaves()] == [
+        "total",
+        "largest",
+        "smallest",
+    ]
+    assert store.steps(candidate.id)[0].calls == 3
+
+
+def test_a_model_is_told_which_names_there_are_by_the_form_of_its_answer(
+    store, author, connect, started, scripts
+):
+    author.says("generate", scripts.TASK)
+    author.says("checkpoints", {"checkpoints": scripts.TREE})
+    refresh = started(small_steps=True)
+    generate.do(store, refresh.id, connect)
+    (_, task), (_, tree) = author.bodies
+    fields = task["response_format"]["json_schema"]["schema"]["properties"]
+    assert "python_execute" in fields["tools"]["items"]["enum"]
+    assert "enum" not in fields["files"]["items"], "there is no attachment to choose"
+    node = tree["response_format"]["json_schema"]["schema"]["properties"]["checkpoints"]["items"]
+    assert node["properties"]["looks_at"]["items"]["enum"] == ["totals.json"]
+    assert {"", "json_values"} <= set(node["properties"]["check"]["enum"])
 
 
 def test_a_nearly_repeated_seed_goes_on_and_the_reviewer_is_told(store, author, connect, started):

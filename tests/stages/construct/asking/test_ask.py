@@ -39,7 +39,7 @@ def test_an_answer_comes_with_what_it_cost_and_who_gave_it(wire, asked):
     wire.then(wire.says(json.dumps(GOOD), input_tokens=100, output_tokens=20))
     result = asked()
     assert (result.answer.verdict, result.faults) == ("pass", ())
-    assert (result.prompt_version, result.tally.model_id) == ("classify@1", "wire-model-1")
+    assert (result.prompt_version, result.tally.model_id) == ("classify@2", "wire-model-1")
     assert result.tally.usage == Usage(input_tokens=100, output_tokens=20)
     assert result.tally.cost_usd == pytest.approx((100 * 0.25 + 20 * 2) / 1e6)
 

@@ -1,0 +1,60 @@
+"""Asking the model for a checkpoint tree, which code accepts only if it breaks no rule."""
+
+import asyncio
+from collections.abc import Sequence
+
+from stages.construct.answers.drafts import shown_nodes, shown_task, tree_of
+from stages.construct.answers.forms import TreeForm
+from stages.construct.asking.ask import Asked
+from stages.construct.rules.book import require
+from stages.construct.rules.coverage import uncovered
+from stages.construct.rules.tree import tree_violations
+from stages.construct.rules.violation import Violation, counted
+from stages.construct.rules.wording import tree_wording
+from stages.construct.work import Case
+from taskdata.schema.checkpoint import Checkpoint
+from taskdata.schema.construct import TaskDraft
+
+
+async def written_tree(
+    case: Case, draft: TaskDraft, old: Checkpoint | None, found: Sequence[Violation]
+) -> Asked[TaskDraft]:
+    """Return the draft with a tree that the model writes for it.
+
+    Args:
+        case: The candidate.
+        draft: The task that the tree is for.
+        old: The tree before, from which the model may take over what fits; None: there is none.
+        found: What was found wrong with it.
+
+    Raises like `asking.ask`.
+    """
+
+    def accept(form: TreeForm) -> TaskDraft:
+        changed = draft.model_copy(update={"checkpoints": tree_of(form.checkpoints)})
+        broken = (*tree_violations(changed, case.book), *tree_wording(changed, case.book))
+        require((*counted(broken, case.book), *gaps(case, changed)))
+        return changed
+
+    context = await asyncio.to_thread(case.context)
+    shown = {
+        "task": shown_task(draft),
+        "old_tree": shown_nodes(old) if old else [],
+        "violations": [str(violation) for violation in found],
+    }
+    choices = {
+        "check": ["", *(check.name for check in context["checks"])],
+        "looks_at": [spec.name for spec in draft.deliverables],
+    }
+    return await case.ask("checkpoints", context | shown, TreeForm, accept, choices=choices)
+
+
+def gaps(case: Case, draft: TaskDraft) -> tuple[Violation, ...]:
+    """Return what code finds required in the query and no leaf scores, if that must not be."""
+    return counted(uncovered(draft), case.book) if requires_coverage(case, draft) else ()
+
+
+def requires_coverage(case: Case, draft: TaskDraft) -> bool:
+    """Return whether every explicit requirement of the draft must have a leaf."""
+    # The tree of a task with an answer scores that answer, whatever else the query says.
+    return case.shop.config.require_coverage and draft.answer is None
