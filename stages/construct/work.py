@@ -171,7 +171,7 @@ class Case:
         `forms.narrowed`. What the prompt has to leave out is noted in `left_out`.
         """
         config, window = self.shop.config, self.shop.window
-        schema = narrowed(form, choices)
+        schema = narrowed(form, choices, bounded=window.is_local)
         room = window.prompt_tokens - (0 if window.is_local else tokens_of((), schema))
         opening = await asyncio.to_thread(fitted, name, context, room)
         if opening.left_out:
@@ -182,7 +182,7 @@ class Case:
             opening,
             form,
             accept,
-            Asks(times or config.max_asks, window.reply_tokens, room),
+            Asks(times or config.max_asks, window.reply_tokens, room, window.temperature),
             schema,
         )
 

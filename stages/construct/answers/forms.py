@@ -17,6 +17,19 @@ from taskdata.schema.task import Capability, Category, DeliverableType
 
 _KEPT = ("type", "enum", "const", "description")
 
+_MOST_ITEMS = {"checkpoints": 9, "tools": 8, "capabilities": 3, "requirements": 8, "looks_at": 1}
+_MOST_LETTERS = {
+    "id": 40,
+    "title": 100,
+    "description": 160,
+    "requirement": 200,
+    "args": 300,
+    "rubric": 300,
+    "quote": 200,
+    "problem": 200,
+}
+"""Limits of a bounded schema; of the items of other lists there are at most 5."""
+
 Short = Annotated[str, Field(min_length=1, max_length=200)]
 Sentence = Annotated[str, Field(min_length=1, max_length=1_000)]
 
@@ -125,6 +138,13 @@ class RequirementsForm(Form):
     requirements: Annotated[tuple[RequirementForm, ...], Field(min_length=1, max_length=80)]
 
 
+def without_repeats(form: TaskForm) -> TaskForm:
+    """Return the form with each tool, capability and file once, in the order of their first."""
+    names = ("tools", "capabilities", "files")
+    once = {name: tuple(dict.fromkeys(getattr(form, name))) for name in names}
+    return form.model_copy(update=once)
+
+
 def schema_of(form: type[Form]) -> dict[str, Any]:
     """Return the JSON schema of a form: references inlined, every field required."""
     schema = form.model_json_schema()
@@ -133,26 +153,47 @@ def schema_of(form: type[Form]) -> dict[str, Any]:
     return plain
 
 
-def narrowed(form: type[Form], choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def narrowed(
+    form: type[Form], choices: Mapping[str, Sequence[str]], *, bounded: bool = False
+) -> dict[str, Any]:
     """Return the JSON schema of a form in which some texts are chosen from lists.
 
     Args:
         form: The form.
         choices: The choices by the name of the field, wherever it is; for a field with a list of
             texts, those of each item. A field without choices is left as it is.
+        bounded: Whether lists and texts are limited as a small model needs it: without a limit it
+            may repeat an item until its reply ends. No strict mode accepts these keywords; a local
+            server does.
     """
-    schema: dict[str, Any] = _narrowed(schema_of(form), choices)
-    return schema
+    schema: dict[str, Any] = schema_of(form)
+    narrow: dict[str, Any] = _narrowed(schema, choices, bounded=bounded)
+    return narrow
 
 
-def _narrowed(schema: Mapping[str, Any], choices: Mapping[str, Sequence[str]]) -> Any:
+def _narrowed(
+    schema: Mapping[str, Any], choices: Mapping[str, Sequence[str]], *, bounded: bool
+) -> Any:
     plain = dict(schema)
     if "items" in schema:
-        plain["items"] = _narrowed(schema["items"], choices)
-    if "properties" in schema:
-        parts = {name: _narrowed(part, choices) for name, part in schema["properties"].items()}
-        plain["properties"] = {n: _chosen(part, choices.get(n, ())) for n, part in parts.items()}
+        plain["items"] = _narrowed(schema["items"], choices, bounded=bounded)
+    for name, part in schema.get("properties", {}).items():
+        narrow = _chosen(_narrowed(part, choices, bounded=bounded), choices.get(name, ()))
+        plain["properties"] = {**plain["properties"], name: narrow}
+        if bounded:
+            plain["properties"][name] = _limited(name, narrow, choices)
     return plain
+
+
+def _limited(
+    name: str, schema: Mapping[str, Any], choices: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    if schema.get("type") == "array":
+        is_empty = name in choices and not choices[name]
+        return {**schema, "maxItems": 0 if is_empty else _MOST_ITEMS.get(name, 5)}
+    if schema.get("type") == "string" and "enum" not in schema and name in _MOST_LETTERS:
+        return {**schema, "maxLength": _MOST_LETTERS[name]}
+    return dict(schema)
 
 
 def _chosen(schema: Mapping[str, Any], among: Sequence[str]) -> dict[str, Any]:

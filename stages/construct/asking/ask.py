@@ -45,6 +45,8 @@ class Asks:
     prompt_tokens: int | None = None
     """Most tokens of a conversation with an invalid answer and its fault, as far as they can be
     estimated; None: any number. The opening is cut to make room for them."""
+    temperature: float | None = None
+    """None: the provider's own."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,10 @@ async def ask(
     tally, faults = Tally(), list[str]()
     for _ in range(asks.times):
         request = ModelRequest(
-            messages=tuple(messages), max_tokens=asks.max_tokens, json_schema=schema
+            messages=tuple(messages),
+            max_tokens=asks.max_tokens,
+            json_schema=schema,
+            temperature=asks.temperature,
         )
         try:
             reply = await client.reply(request)

@@ -21,6 +21,7 @@ _KINDS = {DeliverableType.PNG: "image", DeliverableType.WAV: "audio"} | dict.fro
 )
 """What the library of checks calls these types; it calls the others by their own names."""
 _LOCAL_REPLY, _LOCAL_SPARE = 1_400, 96
+_LOCAL_TEMPERATURE = 0.3
 _EXAMPLE_NODES = 4
 
 _Context = Mapping[str, Any]
@@ -35,6 +36,11 @@ class Window:
     prompt_tokens: int
     reply_tokens: int
     is_local: bool = False
+
+    @property
+    def temperature(self) -> float | None:
+        """Randomness of replies: little for a small model; None: the provider's own."""
+        return _LOCAL_TEMPERATURE if self.is_local else None
 
 
 def window_of(model: ModelSpec, prompt_tokens: int, reply_tokens: int) -> Window:
