@@ -7,7 +7,7 @@ different: that raises, and says nothing about the question.
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -107,7 +107,7 @@ async def ask(
     form: type[A],
     accept: Callable[[A], T],
     asks: Asks,
-    schema: Mapping[str, Any] | None = None,
+    schema: dict[str, Any] | None = None,
 ) -> Asked[T]:
     """Return the result of `accept` for the model's answer.
 

@@ -22,6 +22,8 @@ _KINDS = {DeliverableType.PNG: "image", DeliverableType.WAV: "audio"} | dict.fro
 """What the library of checks calls these types; it calls the others by their own names."""
 _LOCAL_REPLY, _LOCAL_SPARE = 1_400, 96
 _LOCAL_TEMPERATURE = 0.3
+_WHOLE = ("harm",)
+"""Prompts that are never cut: what a model has not read it cannot find harmless."""
 _EXAMPLE_NODES = 4
 
 _Context = Mapping[str, Any]
@@ -58,12 +60,12 @@ def fitted(name: str, context: _Context, limit: int) -> Prompt:
     """Return the prompt of a template with at most `limit` tokens, as far as they can be estimated.
 
     Raises:
-        Misuse: if it has more, though all was left out that can be.
+        Misuse: if it has more, though all was left out that may be.
         jinja2.UndefinedError: if the template uses a name that `context` does not have.
     """
     left_out: dict[str, str] = {}
     shown, found = context, prompt(name, context)
-    for topic, cut in _cuts():
+    for topic, cut in () if name in _WHOLE else _cuts():
         if tokens_of(found.messages) <= limit:
             break
         made = cut(shown)

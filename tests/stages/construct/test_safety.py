@@ -80,7 +80,7 @@ def test_a_model_that_is_asked_keeps_a_harmful_seed_out_before_a_draft_is_paid_f
     assert candidate.status is CandidateStatus.QUARANTINED
     assert "weapons: It harms people. (it says: 'goes off in a crowd')" in candidate.reason
     (step,) = store.steps(candidate.id)
-    assert (step.verdict, step.calls, step.prompt_version) == ("harmful", 1, "harm@2")
+    assert (step.verdict, step.calls, step.prompt_version) == ("harmful", 1, "harm@1")
     assert author.asked["generate"] == 0
 
 
@@ -120,9 +120,9 @@ def test_the_question_about_harm_is_in_the_estimate(store, started):
 
     prompts = [ask.prompt for ask in estimate(store, asked).asks]
 
-    assert "harm@2" in prompts
+    assert "harm@1" in prompts
     silent = asked.model_copy(update={"safety": RefreshConfig.model_fields["safety"].default})
-    assert "harm@2" not in [ask.prompt for ask in estimate(store, silent).asks]
+    assert "harm@1" not in [ask.prompt for ask in estimate(store, silent).asks]
 
 
 def test_a_refresh_takes_seeds_of_one_language(store, started):

@@ -105,6 +105,12 @@ def test_checks_for_other_files_go_before_anything_that_is_needed(context):
     assert "- pptx_slides; " not in found.messages[1].text
 
 
+def test_a_seed_is_not_judged_harmless_by_its_beginning(context):
+    long = context | {"request": Untrusted("Please add this up. " * 1_000)}
+    with pytest.raises(Misuse, match="prompt harm@1 has about"):
+        fitted("harm", long, LOCAL.prompt_tokens)
+
+
 def test_a_prompt_that_cannot_be_cut_so_far_is_refused(context):
     with pytest.raises(Misuse, match="raise max_prompt_tokens"):
         fitted("generate", of_template("generate", context), 1_000)
