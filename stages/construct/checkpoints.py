@@ -9,12 +9,13 @@ from stages.construct.asking.opinions import opinion
 from stages.construct.asking.requirements import named_requirements
 from stages.construct.asking.tree import gaps, requires_coverage, written_tree
 from stages.construct.history import (
+    COVERAGE_MAP,
     VIOLATIONS,
     found_violations,
     tree_is_current,
     tree_weaknesses,
 )
-from stages.construct.rules.coverage import COVERAGE, coverage_map, uncovered
+from stages.construct.rules.coverage import coverage_map, uncovered
 from stages.construct.rules.violation import Violation, counted
 from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction, TaskDraft
@@ -59,7 +60,7 @@ class _Work:
         facts |= {"ignored": self.ignored} if self.ignored else {}
         facts |= {VIOLATIONS: [one.model_dump() for one in self.found]} if self.found else {}
         if self.coverage:
-            facts[COVERAGE] = [one.model_dump(mode="json") for one in self.coverage]
+            facts[COVERAGE_MAP] = [one.model_dump(mode="json") for one in self.coverage]
         return facts
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from environments.models.registry import model_client
 from stages.construct.answers.drafts import draft_from, draft_of, draft_without_tree, shown_draft
-from stages.construct.answers.forms import DraftForm, TaskForm, without_repeats
+from stages.construct.answers.forms import DraftForm, TaskForm, tidied
 from stages.construct.asking.ask import Asked, Tally
 from stages.construct.asking.harm_opinion import HarmFindingsForm, harm_opinion
 from stages.construct.asking.prompting import Untrusted
@@ -78,7 +78,7 @@ async def _drafted(case: Case, context: dict[str, object]) -> Asked[TaskDraft]:
         return draft
 
     def task(form: TaskForm) -> TaskDraft:
-        draft = draft_without_tree(without_repeats(form))
+        draft = draft_without_tree(tidied(form))
         require(counted(task_violations(draft, case.book), case.book))
         return draft
 

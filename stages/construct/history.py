@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stages.construct.rules.coverage import COVERAGE, coverage_map
+from stages.construct.rules.coverage import coverage_map
 from stages.construct.rules.violation import Violation, of_tree
 from taskdata.schema.construct import (
     Construction,
@@ -31,6 +31,9 @@ DISPUTED = "reference_disputed"
 
 DRAFTED_AS, CONFIRMS = "reference_kind", "confirms"
 """Facts of steps: the kind of a drafted reference; the state of the draft that was confirmed."""
+
+COVERAGE_MAP = "coverage_map"
+"""Fact of a step: the requirements of the query with their leaves, as the model named them too."""
 
 _CONFIRMED_FIELDS = {"query", "files", "deliverables", "checkpoints", "reference"}
 _MAX_REASON = 1_000
@@ -109,7 +112,7 @@ def covered(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> tuple[Explic
     step that recorded a map, without the words that no longer stand in the query and the leaves
     that the tree no longer has.
     """
-    maps = (step.facts[COVERAGE] for step in reversed(steps) if COVERAGE in step.facts)
+    maps = (step.facts[COVERAGE_MAP] for step in reversed(steps) if COVERAGE_MAP in step.facts)
     return coverage_map(draft, map(ExplicitRequirement.model_validate, next(maps, ())))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from environments.models.registry import model_client
 from stages.construct.answers.drafts import rewritten, shown_task
-from stages.construct.answers.forms import TaskForm, without_repeats
+from stages.construct.answers.forms import TaskForm, tidied
 from stages.construct.history import classification, found_violations, is_sent_back
 from stages.construct.rules.book import require
 from stages.construct.rules.task import task_violations
@@ -39,7 +39,7 @@ async def _take(case: Case) -> StepOutcome:
 
     def accept(form: TaskForm) -> TaskDraft:
         is_small = case.shop.config.drafts_in_steps
-        changed = rewritten(draft, without_repeats(form) if is_small else form)
+        changed = rewritten(draft, tidied(form) if is_small else form)
         require(task_violations(changed, case.book))
         return changed
 

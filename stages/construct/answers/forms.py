@@ -17,7 +17,8 @@ from taskdata.schema.task import Capability, Category, DeliverableType
 
 _KEPT = ("type", "enum", "const", "description")
 
-_MOST_ITEMS = {"checkpoints": 9, "tools": 8, "capabilities": 3, "requirements": 8, "looks_at": 1}
+_MOST_ITEMS = {"checkpoints": 7, "tools": 8, "capabilities": 3, "requirements": 8, "looks_at": 1}
+_FEWEST_ITEMS = {"checkpoints": 3, "requirements": 2}
 _MOST_LETTERS = {
     "id": 40,
     "title": 100,
@@ -72,6 +73,26 @@ class TreeForm(Form):
     """A checkpoint tree as a flat list."""
 
     checkpoints: Annotated[tuple[NodeForm, ...], Field(min_length=1, max_length=80)]
+
+
+class LeafForm(Form):
+    """A leaf of a tree without groups; its id is its number."""
+
+    requirement: Sentence
+    check: Annotated[str, Field(max_length=80)]
+    """Name in the library of checks; empty for what only a judge can decide."""
+    args: Annotated[str, Field(max_length=20_000)]
+    """The check's arguments as a JSON object in a text; empty without a check."""
+    rubric: Annotated[str, Field(max_length=4_000)]
+    """How a judge gives scores; empty for a check."""
+    looks_at: Annotated[tuple[RelativePath, ...], Field(max_length=20)]
+    """Names of deliverables; none means the final answer."""
+
+
+class LeavesForm(Form):
+    """A checkpoint tree of a root and its leaves."""
+
+    checkpoints: Annotated[tuple[LeafForm, ...], Field(min_length=1, max_length=40)]
 
 
 class TaskForm(Form):
@@ -138,11 +159,53 @@ class RequirementsForm(Form):
     requirements: Annotated[tuple[RequirementForm, ...], Field(min_length=1, max_length=80)]
 
 
-def without_repeats(form: TaskForm) -> TaskForm:
-    """Return the form with each tool, capability and file once, in the order of their first."""
+def tidied(form: TaskForm) -> TaskForm:
+    """Return the form of a small model without what code can decide.
+
+    Each tool, capability and file is listed once, and the type of a deliverable is the one with
+    which its name ends.
+    """
     names = ("tools", "capabilities", "files")
     once = {name: tuple(dict.fromkeys(getattr(form, name))) for name in names}
-    return form.model_copy(update=once)
+    typed = tuple(_typed(deliverable) for deliverable in form.deliverables)
+    return form.model_copy(update=once | {"deliverables": typed})
+
+
+def _typed(form: DeliverableForm) -> DeliverableForm:
+    ending = form.name.rpartition(".")[2].lower()
+    if ending not in set(DeliverableType):
+        return form
+    return form.model_copy(update={"type": DeliverableType(ending)})
+
+
+def nodes_of(form: LeavesForm) -> tuple[NodeForm, ...]:
+    """Return the nodes of a tree with these leaves, which all count the same."""
+    root = NodeForm(
+        id="root",
+        parent="",
+        requirement="All that was asked for is there and is right.",
+        weight=1.0,
+        verifier="group",
+        check="",
+        args="",
+        rubric="",
+        looks_at=(),
+    )
+    leaves = (
+        NodeForm(
+            id=f"leaf-{number}",
+            parent="root",
+            requirement=leaf.requirement,
+            weight=1.0,
+            verifier="check" if leaf.check else "judge",
+            check=leaf.check,
+            args=leaf.args if leaf.check else "",
+            rubric="" if leaf.check else leaf.rubric,
+            looks_at=leaf.looks_at,
+        )
+        for number, leaf in enumerate(form.checkpoints, start=1)
+    )
+    return (root, *leaves)
 
 
 def schema_of(form: type[Form]) -> dict[str, Any]:
@@ -190,7 +253,8 @@ def _limited(
 ) -> dict[str, Any]:
     if schema.get("type") == "array":
         is_empty = name in choices and not choices[name]
-        return {**schema, "maxItems": 0 if is_empty else _MOST_ITEMS.get(name, 5)}
+        limited = {**schema, "maxItems": 0 if is_empty else _MOST_ITEMS.get(name, 5)}
+        return limited | ({"minItems": _FEWEST_ITEMS[name]} if name in _FEWEST_ITEMS else {})
     if schema.get("type") == "string" and "enum" not in schema and name in _MOST_LETTERS:
         return {**schema, "maxLength": _MOST_LETTERS[name]}
     return dict(schema)

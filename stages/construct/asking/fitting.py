@@ -12,14 +12,10 @@ from typing import Any
 from environments.models.local.server import CONTEXT_TOKENS
 from stages.construct.asking.prompting import FENCED_CHARACTERS, Prompt, Untrusted, prompt
 from stages.construct.asking.tokens import tokens_of
+from stages.construct.material.checks import looking_at
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
-from taskdata.schema.task import DeliverableType
 
-_KINDS = {DeliverableType.PNG: "image", DeliverableType.WAV: "audio"} | dict.fromkeys(
-    (DeliverableType.MD, DeliverableType.TXT), "text"
-)
-"""What the library of checks calls these types; it calls the others by their own names."""
 _LOCAL_REPLY, _LOCAL_SPARE = 1_400, 96
 _LOCAL_TEMPERATURE = 0.3
 _WHOLE = ("harm",)
@@ -110,8 +106,7 @@ def _other_checks(context: _Context) -> tuple[_Context, str] | None:
     checks, task = context.get("checks", ()), _task(context)
     if task is None:
         return None
-    kinds = {_KINDS.get(d["type"], d["type"]) for d in task["deliverables"]} | {"final answer"}
-    kept = [check for check in checks if kinds.intersection(check.looks_at)]
+    kept = looking_at(checks, [deliverable["type"] for deliverable in task["deliverables"]])
     if len(kept) == len(checks):
         return None
     return {**context, "checks": kept}, "checks that cannot look at a deliverable of the task"

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Sequence
 
 from stages.construct.answers.drafts import shown_nodes, shown_task, tree_of
-from stages.construct.answers.forms import TreeForm
+from stages.construct.answers.forms import LeavesForm, NodeForm, TreeForm, nodes_of
 from stages.construct.asking.ask import Asked
+from stages.construct.material.checks import checks_for
 from stages.construct.rules.book import require
 from stages.construct.rules.coverage import uncovered
 from stages.construct.rules.tree import tree_violations
@@ -30,23 +31,39 @@ async def written_tree(
     Raises like `asking.ask`.
     """
 
-    def accept(form: TreeForm) -> TaskDraft:
-        changed = draft.model_copy(update={"checkpoints": tree_of(form.checkpoints)})
+    def accept(nodes: Sequence[NodeForm]) -> TaskDraft:
+        changed = draft.model_copy(update={"checkpoints": tree_of(nodes)})
         broken = (*tree_violations(changed, case.book), *tree_wording(changed, case.book))
         require((*counted(broken, case.book), *gaps(case, changed)))
         return changed
 
+    in_steps = case.shop.config.drafts_in_steps
     context = await asyncio.to_thread(case.context)
     shown = {
         "task": shown_task(draft),
         "old_tree": shown_nodes(old) if old else [],
         "violations": [str(violation) for violation in found],
+        "in_steps": in_steps,
     }
     choices = {
-        "check": ["", *(check.name for check in context["checks"])],
+        "check": ["", *(check.name for check in checks_for(draft))],
         "looks_at": [spec.name for spec in draft.deliverables],
     }
-    return await case.ask("checkpoints", context | shown, TreeForm, accept, choices=choices)
+    if in_steps:
+        return await case.ask(
+            "checkpoints",
+            context | shown,
+            LeavesForm,
+            lambda form: accept(nodes_of(form)),
+            choices=choices,
+        )
+    return await case.ask(
+        "checkpoints",
+        context | shown,
+        TreeForm,
+        lambda form: accept(form.checkpoints),
+        choices=choices,
+    )
 
 
 def gaps(case: Case, draft: TaskDraft) -> tuple[Violation, ...]:

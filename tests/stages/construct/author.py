@@ -61,6 +61,11 @@ TREE = [
     leaf("largest", "leek"),
     leaf("smallest", "kale"),
 ]
+LEAVES = [
+    {name: node[name] for name in ("requirement", "check", "args", "rubric", "looks_at")}
+    for node in TREE[1:]
+]
+"""The tree in the form of small steps."""
 DRAFT = TASK | {"checkpoints": TREE}
 PASS = {"verdict": "pass", "reasons": ["It asks for three figures that can be decided."]}
 CLEAN: dict[str, Any] = {"findings": []}

@@ -98,8 +98,10 @@ def test_what_a_prompt_leaves_out_is_said_in_it_and_recorded(store, author, conn
 def test_a_draft_in_small_steps_has_its_task_first_and_then_its_tree(
     store, author, connect, started, scripts
 ):
-    author.says("generate", scripts.changed(scripts.TASK, tools=["saw"]), scripts.TASK)
-    author.says("checkpoints", {"checkpoints": scripts.TREE})
+    wrong = scripts.changed(scripts.TASK, tools=["python_execute", "python_execute"])
+    wrong["deliverables"][0]["type"] = "csv"
+    author.says("generate", scripts.changed(scripts.TASK, tools=["saw"]), wrong)
+    author.says("checkpoints", {"checkpoints": scripts.LEAVES})
     refresh = started(small_steps=True)
     generate.do(store, refresh.id, connect)
     candidate = only(store, refresh)
@@ -107,18 +109,20 @@ def test_a_draft_in_small_steps_has_its_task_first_and_then_its_tree(
     assert "Library of checks" not in author.requests("generate")[0]
     assert "there is no tool 'saw'" in author.requests("generate")[1]
     assert [leaf.id for leaf in store.draft(candidate.id).checkpoints.leaves()] == [
-        "total",
-        "largest",
-        "smallest",
+        "leaf-1",
+        "leaf-2",
+        "leaf-3",
     ]
     assert store.steps(candidate.id)[0].calls == 3
+    assert store.draft(candidate.id).tools == ("python_execute",)
+    assert store.draft(candidate.id).deliverables[0].type == "json"
 
 
 def test_a_model_is_told_which_names_there_are_by_the_form_of_its_answer(
     store, author, connect, started, scripts
 ):
     author.says("generate", scripts.TASK)
-    author.says("checkpoints", {"checkpoints": scripts.TREE})
+    author.says("checkpoints", {"checkpoints": scripts.LEAVES})
     refresh = started(small_steps=True)
     generate.do(store, refresh.id, connect)
     (_, task), (_, tree) = author.bodies

@@ -16,11 +16,13 @@ def test_the_map_of_a_released_task_holds_what_the_model_named(store, waiting):
         stage=Construction.CHECKPOINTS,
         attempt=1,
         verdict="kept",
-        facts={"coverage": [NAMED]},
+        facts={"coverage_map": [NAMED]},
         code_version="test",
         at=datetime.now(UTC),
     )
-    store.record_step(step, stage=Construction.REVIEW)
+    store.record_step(step, stage=Construction.PROVE)
+    proof = {"stage": Construction.PROVE, "verdict": "unproven", "facts": {"coverage": 1.0}}
+    store.record_step(step.model_copy(update=proof), stage=Construction.REVIEW)
     refresh = store.refresh(waiting.refresh_id)
     approve_all(store, refresh.id, "kirsten", "reads well")
     notes = release(store, compose(store, refresh))

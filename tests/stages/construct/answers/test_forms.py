@@ -9,15 +9,15 @@ from stages.construct.answers.forms import (
     ClassForm,
     DraftForm,
     FindingsForm,
+    LeavesForm,
     RequirementsForm,
     TaskForm,
     TreeForm,
     narrowed,
     schema_of,
-    without_repeats,
 )
 
-FORMS = [ClassForm, DraftForm, FindingsForm, RequirementsForm, TaskForm, TreeForm]
+FORMS = [ClassForm, DraftForm, FindingsForm, LeavesForm, RequirementsForm, TaskForm, TreeForm]
 ALLOWED = {
     "type",
     "enum",
@@ -75,8 +75,3 @@ def test_a_bounded_schema_lets_no_list_go_on_for_ever():
     assert fields["files"]["maxItems"] == 0
     assert fields["title"]["maxLength"] == 100
     assert "maxItems" not in str(narrowed(TaskForm, {}))
-
-
-def test_what_a_model_says_twice_counts_once():
-    form = TaskForm.model_construct(tools=("saw", "saw"), capabilities=("logic",), files=())
-    assert without_repeats(form).tools == ("saw",)
