@@ -32,7 +32,7 @@ def summary_of(
             store.withdrawn_of_release(run.release_hash).values(),
         )
         plans = summary.planning
-        if plans is not None:
+        if plans is not None and plans.agents:
             outcomes = outcomes_of(store, run, results, tasks)
             plans = plans.model_copy(update={"outcomes": outcomes})
     notice = judge_notice(store, run_id, load_settings().agreement)

@@ -20,6 +20,7 @@ from quality.breakdowns.leaves import leaf_scores
 from quality.breakdowns.turns import mean_turns
 from quality.history.categories import informative, pooled_by_category
 from quality.planning.report import planning_summary
+from quality.planning.ways import ways_of_planning
 from quality.refinement.gains import refinement_gains
 from quality.statistics.intervals import clustered_mean
 from quality.statistics.paired import compare_by_task
@@ -106,10 +107,12 @@ def summarise(
 def _planning(
     run: Run, results: Sequence[TrialResult], tasks: Mapping[str, Task], controls: Iterable[str]
 ) -> PlanningSummary | None:
-    if all(task.planning is None for task in tasks.values()):
+    ways = ways_of_planning(run.config.agents, results)
+    if all(task.planning is None for task in tasks.values()) and not ways:
         return None
     arms = run.config.feedback if run.config.refinement_rounds else ()
-    return planning_summary(results, tasks, frozenset(controls), arms)
+    found = planning_summary(results, tasks, frozenset(controls), arms)
+    return found.model_copy(update={"ways": ways})
 
 
 def _withdrawn(

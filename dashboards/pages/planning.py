@@ -42,7 +42,7 @@ def planning_figures(
     plans: PlanningSummary | None, styles: Mapping[str, AgentStyle]
 ) -> dict[str, go.Figure]:
     """Return the figures about plans by name; none for a run without planning cases."""
-    if plans is None:
+    if plans is None or not plans.agents:
         return {}
     agents = plans.agents
     figures = {

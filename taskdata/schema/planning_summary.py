@@ -149,10 +149,30 @@ class PlanningOutcome(Value):
     """From drawing tasks with replacement (BCa bootstrap); None below five tasks."""
 
 
+class WaysOfPlanning(Value):
+    """One model in one harness, with and without a plan, on the same tasks (APB, table 3).
+
+    `plan_first` and `plan_refine` start from one shared draft.
+    """
+
+    harness: str
+    model: str
+    tasks: int
+    """Tasks that every way has scores on; the figures are over these."""
+    root_scores: dict[str, Estimate]
+    """By way: `direct`, `plan_first`, `plan_refine`."""
+    over_direct: dict[str, Estimate] = Field(default_factory=dict)
+    """Root score minus that of `direct`, paired by task; empty without `direct`."""
+    p_values: dict[str, float | None] = Field(default_factory=dict)
+    """Of the paired sign-flip tests, corrected for their number (Holm)."""
+
+
 class PlanningSummary(Value):
     """The planning tables of a run."""
 
-    agents: tuple[PlanningAgent, ...]
+    agents: tuple[PlanningAgent, ...] = ()
     comparisons: tuple[PlanningComparison, ...] = ()
     refined: tuple[RefinedPlans, ...] = ()
     outcomes: tuple[PlanningOutcome, ...] = ()
+    ways: tuple[WaysOfPlanning, ...] = ()
+    """Of agents that did tasks, with and without a plan."""

@@ -436,4 +436,4 @@ class RunSummary(Value):
     """Tasks of the release that were withdrawn before the run or since."""
     stages: tuple[StageReport, ...] = ()
     planning: PlanningSummary | None = None
-    """The tables about plans; None: the run has no planning cases."""
+    """The tables about plans; None: no agent was asked for one."""

@@ -115,3 +115,20 @@ def test_distractors_and_comparisons_are_told_in_percentage_points(section):
 
 def test_a_run_without_planning_cases_has_no_such_section(dashboard, night):
     assert BeautifulSoup(dashboard(night), "html.parser").find(id="planning") is None
+
+
+def test_agents_that_plan_first_stand_beside_those_that_do_not(
+    dashboard, store, new_run, new_task, plan, finish, grade
+):
+    names = ("react:openai/m", "react+plan_first:openai/m")
+    tasks = [new_task("first"), new_task("second", title="Another sum")]
+    run = new_run(*tasks, agents=names)
+    for name, scores in zip(names, ((2.0, 4.0), (5.0, 6.0)), strict=True):
+        for task, score in zip(tasks, scores, strict=True):
+            trial = plan(run, task, name)
+            finish(trial)
+            grade(trial, score)
+    section = BeautifulSoup(dashboard(run), "html.parser").find(id="planning")
+    rows = [[cell.text for cell in row.find_all("td")] for row in section.tbody.find_all("tr")]
+    assert [row[0] for row in rows] == ["direct", "plan first"]
+    assert rows[1][3].startswith("+2.50")

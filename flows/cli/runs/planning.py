@@ -28,14 +28,17 @@ def write_planning(summary: "RunSummary", *, as_json: bool) -> None:
     plans = summary.planning
     if plans is None:
         raise Misuse(
-            f"run {summary.run.id} has no planning cases; "
+            f"run {summary.run.id} has no planning cases, and none of its agents plans first; "
             "`nightshift run --bank starter-planning --mode plan` makes one that has"
         )
     if as_json:
         console.write_json({"run": summary.run.id} | plans.model_dump(mode="json"))
         return
+    if plans.ways:
+        _write_ways(plans)
     if not plans.agents:
-        console.paragraph(f"Run {summary.run.id}: no planning case has an answer yet.")
+        if not plans.ways:
+            console.paragraph(f"Run {summary.run.id}: no planning case has an answer yet.")
         return
     _write_settings(summary.run.id, plans)
     _write_robustness(plans)
@@ -179,6 +182,26 @@ def _write_comparisons(plans: "PlanningSummary") -> None:
         console.table(rows, title="Do plans foretell root scores? (APB, section 5.1)")
 
 
+def _write_ways(plans: "PlanningSummary") -> None:
+    rows = []
+    for one in plans.ways:
+        for way, score in one.root_scores.items():
+            over, p_value = one.over_direct.get(way), one.p_values.get(way)
+            rows.append(
+                {
+                    "harness and model": f"{one.harness}:{one.model}",
+                    "way": way.replace("_", " "),
+                    "tasks": str(one.tasks),
+                    "root score": _number(score),
+                    "over direct": "-"
+                    if over is None or over.mean is None
+                    else f"{over.mean:+.2f}",
+                    "p (Holm)": "-" if p_value is None else f"{p_value:.3f}",
+                }
+            )
+    console.table(rows, title="With a plan and without, on the same tasks (APB, table 3)")
+
+
 def _share(estimate: "Estimate") -> str:
     return "-" if estimate.mean is None else f"{estimate.mean:.0%}"
 
@@ -198,6 +221,10 @@ def _points(estimate: "Estimate") -> str:
     if estimate.ci95 is not None:
         spread = "\n{:+.0f} to {:+.0f}".format(*(100 * bound for bound in estimate.ci95))
     return f"{100 * estimate.mean:+.1f}{spread}"
+
+
+def _gain(estimate: "Estimate") -> str:
+    return "-" if estimate.mean is None else f"{estimate.mean:+.2f}"
 
 
 def _number(estimate: "Estimate") -> str:
