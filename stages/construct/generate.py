@@ -54,9 +54,10 @@ async def _take(case: Case) -> StepOutcome:
             return _harmful(reasons, opinion)
         judged = opinion.tally
     context = await asyncio.to_thread(_context, case, seed)
-    asked = await _drafted(case, context)
+    asked, without_tree = await _drafted(case, context)
     if asked.answer is None:
-        return invalid(asked, judged + asked.tally)
+        # A person can give the task its tree.
+        return replace(invalid(asked, judged + asked.tally), draft=without_tree)
     return StepOutcome(
         "drafted",
         next=Construction.CLASSIFY,
@@ -68,8 +69,13 @@ async def _take(case: Case) -> StepOutcome:
     )
 
 
-async def _drafted(case: Case, context: dict[str, object]) -> Asked[TaskDraft]:
-    """Return the first draft; the task before its tree, if the refresh drafts in steps."""
+async def _drafted(
+    case: Case, context: dict[str, object]
+) -> tuple[Asked[TaskDraft], TaskDraft | None]:
+    """Return the first draft, and if task and tree are drafted in steps, the task before its tree.
+
+    The latter has a tree to be replaced.
+    """
 
     def whole(form: DraftForm) -> TaskDraft:
         draft = draft_of(form)
@@ -83,12 +89,14 @@ async def _drafted(case: Case, context: dict[str, object]) -> Asked[TaskDraft]:
         return draft
 
     if not case.shop.config.drafts_in_steps:
-        return await case.ask("generate", context, DraftForm, whole, choices=task_choices(case))
+        form = DraftForm
+        return await case.ask("generate", context, form, whole, choices=task_choices(case)), None
     first = await case.ask("generate", context, TaskForm, task, choices=task_choices(case))
     if first.answer is None:
-        return first
+        return first, None
     tree = await written_tree(case, first.answer, None, ())
-    return replace(tree, faults=(*first.faults, *tree.faults), tally=first.tally + tree.tally)
+    faults, tally = (*first.faults, *tree.faults), first.tally + tree.tally
+    return replace(tree, faults=faults, tally=tally), first.answer
 
 
 def _harmful(reasons: tuple[str, ...], opinion: Asked[HarmFindingsForm]) -> StepOutcome:

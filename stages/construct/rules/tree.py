@@ -12,7 +12,7 @@ from taskdata.schema.construct import TaskDraft
 from taskdata.schema.task import Tier
 
 EXAMPLE = "The summary sheet lists all twelve months with their totals."
-"""The requirement by which the prompts explain what one is; small models hand it in as their own."""
+"""The requirement by which prompts explain what one is; some models hand it in as their own."""
 
 
 def tree_violations(draft: TaskDraft, book: Rulebook) -> tuple[Violation, ...]:

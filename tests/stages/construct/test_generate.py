@@ -1,8 +1,15 @@
 """Generation: what the model is shown, and which drafts are taken."""
 
+import json
+
 import pytest
 
 from stages.construct import generate
+from stages.construct.answers.drafts import draft_of
+from stages.construct.answers.forms import DraftForm
+from stages.construct.rules.book import review_rules
+from stages.release.review import edit
+from taskdata.errors import BadTaskData
 from taskdata.schema.construct import (
     Candidate,
     CandidateStatus,
@@ -116,6 +123,29 @@ def test_a_draft_in_small_steps_has_its_task_first_and_then_its_tree(
     assert store.steps(candidate.id)[0].calls == 3
     assert store.draft(candidate.id).tools == ("python_execute",)
     assert store.draft(candidate.id).deliverables[0].type == "json"
+
+
+def test_a_task_without_a_usable_tree_is_kept_for_a_person_to_give_it_one(
+    store, author, connect, started, scripts
+):
+    author.says("generate", scripts.TASK)
+    author.says("checkpoints", {"checkpoints": scripts.LEAVES[:1]})
+    refresh = started(small_steps=True, max_asks=2)
+    generate.do(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert candidate.status is CandidateStatus.QUARANTINED
+    assert "the tree has 1 leaves; 3 to 19 are allowed" in candidate.reason
+    draft = store.draft(candidate.id)
+    assert draft.query == scripts.TASK["query"]
+    rules = review_rules(store)
+    with pytest.raises(BadTaskData, match="the tree has 1 leaves"):
+        edit(store, candidate, draft.model_dump(mode="json"), "kirsten", "as it is", rules)
+    mended = draft.model_dump(mode="json")
+    mended["checkpoints"] = draft_of(
+        DraftForm.model_validate_json(json.dumps(scripts.DRAFT))
+    ).checkpoints.model_dump(mode="json")
+    edit(store, candidate, mended, "kirsten", "a tree", rules)
+    assert store.candidate(candidate.id).stage is Construction.PROVE
 
 
 def test_a_model_is_told_which_names_there_are_by_the_form_of_its_answer(
