@@ -164,14 +164,16 @@ class Case:
         accept: Callable[[A], T],
         times: int | None = None,
         choices: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        schema: dict[str, Any] | None = None,
     ) -> Asked[T]:
         """Ask the model with the template of that name; see `stages.construct.asking.ask`.
 
         It is asked at most `times` times; None: as often as configured. `choices` are those of
-        `forms.narrowed`. What the prompt has to leave out is noted in `left_out`.
+        `forms.narrowed`, unless there is a `schema`. What the prompt has to leave out is noted in
+        `left_out`.
         """
         config, window = self.shop.config, self.shop.window
-        schema = narrowed(form, choices, bounded=window.is_local)
+        schema = schema or narrowed(form, choices, bounded=window.is_local)
         room = window.prompt_tokens - (0 if window.is_local else tokens_of((), schema))
         opening = await asyncio.to_thread(fitted, name, context, room)
         if opening.left_out:

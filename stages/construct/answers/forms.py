@@ -7,19 +7,27 @@ a text, and a missing value is an empty text or list. Lengths and ranges are not
 because strict modes refuse these keywords; they are checked when an answer is parsed.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from taskdata.schema.base import RelativePath, Slug
 from taskdata.schema.task import Capability, Category, DeliverableType
 
 _KEPT = ("type", "enum", "const", "description")
 
-_MOST_ITEMS = {"checkpoints": 7, "tools": 8, "capabilities": 3, "requirements": 8, "looks_at": 1}
+MOST_NODES = 7
+_MOST_ITEMS = {
+    "checkpoints": MOST_NODES,
+    "tools": 8,
+    "capabilities": 3,
+    "requirements": 8,
+    "looks_at": 1,
+}
 _FEWEST_ITEMS = {"checkpoints": 3, "requirements": 2}
-_MOST_LETTERS = {
+MOST_LETTERS = {
     "id": 40,
     "title": 100,
     "description": 160,
@@ -87,6 +95,12 @@ class LeafForm(Form):
     """How a judge gives scores; empty for a check."""
     looks_at: Annotated[tuple[RelativePath, ...], Field(max_length=20)]
     """Names of deliverables; none means the final answer."""
+
+    @field_validator("args", mode="before")
+    @classmethod
+    def _as_text(cls, args: object) -> object:
+        # A server that constrains its replies is given the schema of the arguments themselves.
+        return json.dumps(args, ensure_ascii=False) if isinstance(args, dict) else args
 
 
 class LeavesForm(Form):
@@ -255,8 +269,8 @@ def _limited(
         is_empty = name in choices and not choices[name]
         limited = {**schema, "maxItems": 0 if is_empty else _MOST_ITEMS.get(name, 5)}
         return limited | ({"minItems": _FEWEST_ITEMS[name]} if name in _FEWEST_ITEMS else {})
-    if schema.get("type") == "string" and "enum" not in schema and name in _MOST_LETTERS:
-        return {**schema, "maxLength": _MOST_LETTERS[name]}
+    if schema.get("type") == "string" and "enum" not in schema and name in MOST_LETTERS:
+        return {**schema, "maxLength": MOST_LETTERS[name]}
     return dict(schema)
 
 

@@ -2,17 +2,20 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from stages.construct.answers.drafts import shown_nodes, shown_task, tree_of
 from stages.construct.answers.forms import LeavesForm, NodeForm, TreeForm, nodes_of
+from stages.construct.answers.leaf_schema import leaves_schema
 from stages.construct.asking.ask import Asked
-from stages.construct.material.checks import checks_for
+from stages.construct.material.checks import checks_for, kind_named
 from stages.construct.rules.book import require
 from stages.construct.rules.coverage import uncovered
 from stages.construct.rules.tree import tree_violations
 from stages.construct.rules.violation import Violation, counted
 from stages.construct.rules.wording import tree_wording
 from stages.construct.work import Case
+from stages.score.library import check_library
 from taskdata.schema.checkpoint import Checkpoint
 from taskdata.schema.construct import TaskDraft
 
@@ -56,6 +59,7 @@ async def written_tree(
             LeavesForm,
             lambda form: accept(nodes_of(form)),
             choices=choices,
+            schema=_leaves_schema(draft) if case.shop.window.is_local else None,
         )
     return await case.ask(
         "checkpoints",
@@ -64,6 +68,11 @@ async def written_tree(
         lambda form: accept(form.checkpoints),
         choices=choices,
     )
+
+
+def _leaves_schema(draft: TaskDraft) -> dict[str, Any]:
+    checks = [check_library()[check.name] for check in checks_for(draft)]
+    return leaves_schema(checks, [(one.name, kind_named(one.type)) for one in draft.deliverables])
 
 
 def gaps(case: Case, draft: TaskDraft) -> tuple[Violation, ...]:

@@ -37,11 +37,16 @@ def checks_for(draft: TaskDraft) -> tuple[DescribedCheck, ...]:
     return looking_at(described_checks(), (spec.type for spec in draft.deliverables))
 
 
+def kind_named(type_: str) -> str:
+    """Return what the library of checks calls files of a deliverable's type."""
+    return _KINDS.get(str(type_), str(type_))
+
+
 def looking_at(
     checks: Iterable[DescribedCheck], types: Iterable[str]
 ) -> tuple[DescribedCheck, ...]:
     """Return the checks that can look at a file of one of these types, or at the final answer."""
-    kinds = {_KINDS.get(name, name) for name in map(str, types)} | {"final answer"}
+    kinds = {kind_named(name) for name in types} | {"final answer"}
     return tuple(check for check in checks if kinds.intersection(check.looks_at))
 
 
