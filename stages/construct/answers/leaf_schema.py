@@ -26,7 +26,8 @@ def leaves_schema(
     judged = {"check": {"const": ""}, "args": {"const": ""}}
     judged["rubric"] = {"type": "string", "maxLength": MOST_LETTERS["rubric"]}
     alternatives.append(_leaf(names, judged))
-    leaves = {"type": "array", "items": {"anyOf": alternatives}, "minItems": 3}
+    items = {"anyOf": alternatives}
+    leaves: dict[str, Any] = {"type": "array", "items": items, "minItems": 3}
     return _object({"checkpoints": {**leaves, "maxItems": MOST_NODES}})
 
 
