@@ -1,9 +1,11 @@
 """The model's part of the coverage map: demands of the query that code cannot recognise."""
 
+import re
+
 from stages.construct.answers.drafts import shown_nodes, shown_task
 from stages.construct.answers.forms import RequirementsForm
 from stages.construct.asking.ask import Asked
-from stages.construct.rules.coverage import named_requirement
+from stages.construct.rules.coverage import QUOTE_LENGTH, named_requirement
 from stages.construct.work import Case
 from taskdata.schema.construct import TaskDraft
 from taskdata.schema.requirement import ExplicitRequirement
@@ -28,4 +30,14 @@ async def named_requirements(
         "leaves_shown": leaves,
     }
     choices = {"leaves": [node["id"] for node in leaves]}
+    if case.shop.window.is_local:
+        # Small models put quotes in words of their own.
+        choices["quote"] = clauses(draft.query)
     return await case.ask("requirements", shown, RequirementsForm, accept, choices=choices)
+
+
+def clauses(query: str) -> list[str]:
+    """Return the sentences of a query, and their parts between colons, as they stand there."""
+    parts = re.split(r"(?<=[.!?;:])\s+|\n\s*\n", query)
+    found = [" ".join(part.split()) for part in parts]
+    return [one for one in found if QUOTE_LENGTH[0] <= len(one) <= QUOTE_LENGTH[1]]

@@ -52,7 +52,7 @@ _LISTED = {"sheets": "sheet", "worksheets": "sheet", "tabs": "sheet", "columns":
 COVERAGE = "coverage"
 """The rule that every explicit requirement has a leaf."""
 
-_QUOTE_LENGTH = (3, 300)
+QUOTE_LENGTH = (3, 300)
 """Characters of a quote that names one requirement."""
 _PUNCTUATION = ' \t\n.,;:!?\u2026"\u201c\u201d'
 _TOLD = 80
@@ -104,10 +104,10 @@ def named_requirement(draft: TaskDraft, quote: str, leaves: Iterable[str]) -> Ex
     """
     words = quote.strip(_PUNCTUATION).split()
     text = " ".join(words)
-    if not _QUOTE_LENGTH[0] <= len(text) <= _QUOTE_LENGTH[1]:
+    if not QUOTE_LENGTH[0] <= len(text) <= QUOTE_LENGTH[1]:
         raise BadTaskData(
-            f"quote {text[:_TOLD]!r}: has {len(text)} characters; {_QUOTE_LENGTH[0]} to "
-            f"{_QUOTE_LENGTH[1]} name one requirement"
+            f"quote {text[:_TOLD]!r}: has {len(text)} characters; {QUOTE_LENGTH[0]} to "
+            f"{QUOTE_LENGTH[1]} name one requirement"
         )
     if not _stands(text, draft.query):
         raise BadTaskData(
