@@ -23,7 +23,7 @@ def leaves_schema(
     """
     names = [name for name, _ in deliverables]
     alternatives = [one for check in checks for one in _of_check(check, deliverables)]
-    judged = {"check": {"const": ""}, "args": {"const": ""}}
+    judged: dict[str, Any] = {"check": {"const": ""}, "args": {"const": ""}}
     judged["rubric"] = {"type": "string", "maxLength": MOST_LETTERS["rubric"]}
     alternatives.append(_leaf(names, judged))
     items = {"anyOf": alternatives}

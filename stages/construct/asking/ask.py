@@ -20,7 +20,7 @@ from stages.construct.answers.forms import Form, schema_of
 from stages.construct.answers.json_text import read_json
 from stages.construct.asking.prompting import Prompt, complaint
 from stages.construct.asking.tokens import shortened_reply, tokens_of
-from taskdata.errors import BadTaskData
+from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.transcript import Usage
 
 _logger = logging.getLogger(__name__)
@@ -32,6 +32,8 @@ _FAULTS_TOLD = 5
 _FAULT_CHARACTERS = 300
 _SHARE_OF_REPLY = 4
 """An invalid answer takes at most this part of a limited conversation when it is shown again."""
+_SHORT_FAULT = 500
+"""Characters of a fault that is told without the answer, for which there is no room."""
 _SHOWN_AGAIN = 40_000
 """Characters of an invalid answer that are shown to the model again, with the fault."""
 
@@ -179,6 +181,9 @@ def _again(prompt: Prompt, reply: ModelReply, fault: str, limit: int | None) -> 
     said, told = reply.text[:_SHOWN_AGAIN] or "(nothing)", complaint(fault)
     if limit is None or prompt.within is None:
         return [*prompt.messages, Message("assistant", said), told]
-    said = shortened_reply(said, limit // _SHARE_OF_REPLY)
-    again = [Message("assistant", said), told]
-    return [*prompt.within(limit - tokens_of(again)).messages, *again]
+    again = [Message("assistant", shortened_reply(said, limit // _SHARE_OF_REPLY)), told]
+    try:
+        return [*prompt.within(limit - tokens_of(again)).messages, *again]
+    except Misuse:  # the opening alone nearly fills the window
+        again = [Message("assistant", "(left out)"), complaint(fault[:_SHORT_FAULT])]
+        return [*prompt.within(limit - tokens_of(again)).messages, *again]

@@ -5,7 +5,7 @@ from stages.construct.rules.coverage import named_requirement
 from taskdata.schema.checkpoint import Checkpoint, Judge
 from taskdata.schema.construct import TaskDraft
 
-QUERY = "I run a bakery.\nMake waste.csv (rows sorted) and\n  a chart; no more: in the reply, the sum."
+QUERY = "I run a bakery.\nMake waste.csv (rows sorted) and\n  a chart; no more: reply with the sum."
 
 
 def test_every_sentence_is_a_quote_that_stands_in_the_query():
