@@ -16,6 +16,7 @@ class Asked(StrEnum):
     """To augment, refine or repair: a task without its tree."""
     OPINIONS = "opinions"
     CHECKPOINTS = "checkpoints"
+    REQUIREMENTS = "requirements"
     REFERENCE = "reference"
     EXPAND = "expand"
     DISCOVER = "discover"
@@ -32,6 +33,7 @@ OPENINGS: Mapping[str, Asked] = {
     "A task of a benchmark of assistants that work with tools on files breaks": Asked.REWRITE,
     "You proofread tasks": Asked.OPINIONS,
     "You write the tree of checkpoints": Asked.CHECKPOINTS,
+    "You list what a task demands": Asked.REQUIREMENTS,
     "You solve a task of a benchmark": Asked.REFERENCE,
     "You write short questions for a benchmark": Asked.EXPAND,
     "You find work that people would really hand to an assistant": Asked.DISCOVER,

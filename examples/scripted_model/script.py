@@ -12,6 +12,7 @@ from pydantic import Field
 
 from examples.scripted_model.question import Asked, NotScripted, Question
 from stages.construct.answers.drafts import shown_draft, shown_nodes, shown_task
+from stages.construct.rules.coverage import coverage_map
 from taskdata.schema.base import Value
 from taskdata.schema.construct import TaskDraft
 from taskdata.schema.task import ReferenceSolution
@@ -55,6 +56,13 @@ class Finding(Value):
     problem: str
 
 
+class Demand(Value):
+    """Something that the model finds demanded in a query."""
+
+    quote: str
+    leaves: tuple[str, ...] = ()
+
+
 class Review(Value):
     """What the model says when it reviews one of its requests."""
 
@@ -83,6 +91,9 @@ class Script(Value):
     """Faults seen in a draft; in others none are."""
     trees: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     """Drafts whose trees are given for a draft, one after the other; by default its own."""
+    demands: Mapping[str, tuple[Demand, ...]] = Field(default_factory=dict)
+    """What a draft's query demands, and the leaves of the shown tree that score it; by default what
+    code finds as well."""
     reference: ReferenceSolution | None = None
     slip: ReferenceSolution | None = None
     """A solution given before, which does not earn everything."""
@@ -140,6 +151,8 @@ def answer(question: Question, known: Sequence[Script]) -> str:
         case Asked.CHECKPOINTS:
             named = script.trees.get(name, (name,))
             return _next_tree(question, [_tree(script.drafts[tree]) for tree in named])
+        case Asked.REQUIREMENTS:
+            return _demanded(script, name, question)
         case Asked.REFERENCE:
             return _solved(script, question)
     raise NotScripted(f"no answer to {question.asked.value} about {str(shown['title'])[:80]!r}")
@@ -236,6 +249,20 @@ def _following(answers: Sequence[str], question: Question) -> str:
     rejected = question.rejected
     place = answers.index(rejected) + 1 if rejected in answers else 0
     return answers[min(place, len(answers) - 1)]
+
+
+def _demanded(script: Script, name: str, question: Question) -> str:
+    there = {node["id"] for node in json.loads(question.data["checkpoints"])}
+    trees = [one.checkpoints for one in script.drafts.values()]
+    tree = next(t for t in trees if {leaf.id for leaf in t.leaves()} == there)
+    draft = script.drafts[name].model_copy(update={"checkpoints": tree})
+    known = script.demands.get(name) or [
+        Demand(quote=one.quote, leaves=one.leaves)
+        for one in coverage_map(draft)
+        if one.quote in " ".join(draft.query.split())
+    ]
+    said = [{"quote": d.quote, "leaves": [x for x in d.leaves if x in there]} for d in known]
+    return _json({"requirements": said})
 
 
 def _solved(script: Script, question: Question) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from prefect import Flow, flow
 
+from environments.models.local.copies import Copies
 from environments.models.registry import model_client
 from flows import publishing
 from flows.banks.gates import hold_refresh_gate
@@ -60,7 +61,9 @@ def _connected(settings: Settings, store: Store, refresh_id: str) -> Iterator[Co
 
         def connect(spec: ModelSpec, base_url: str | None) -> Any:
             served = endpoints.get(str(spec))
-            return model_client(spec, served[0] if served else base_url)
+            if served is None:
+                return model_client(spec, base_url)
+            return Copies([model_client(spec, url) for url in served])
 
         yield connect
 

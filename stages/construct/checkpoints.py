@@ -1,27 +1,25 @@
 """The checkpoints stage: a tree that fits the current task (GTA-2, section 3.3.4)."""
 
-import asyncio
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from environments.models.registry import model_client
-from stages.construct.answers.drafts import shown_nodes, shown_task, tree_of
-from stages.construct.answers.forms import TreeForm
 from stages.construct.asking.ask import Asked, Tally
 from stages.construct.asking.opinions import opinion
+from stages.construct.asking.requirements import named_requirements
+from stages.construct.asking.tree import gaps, requires_coverage, written_tree
 from stages.construct.history import (
+    COVERAGE_MAP,
     VIOLATIONS,
     found_violations,
     tree_is_current,
     tree_weaknesses,
 )
-from stages.construct.rules.book import require
-from stages.construct.rules.coverage import uncovered
-from stages.construct.rules.tree import tree_violations
+from stages.construct.rules.coverage import coverage_map, uncovered
 from stages.construct.rules.violation import Violation, counted
-from stages.construct.rules.wording import tree_wording
 from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction, TaskDraft
+from taskdata.schema.requirement import ExplicitRequirement
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
@@ -31,79 +29,106 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
 
     A tree is kept if it was made for the current query and neither validation nor proof found a
     fault in it. If the refresh requires coverage, a leaf must score every explicit requirement of
-    the query, too. A new tree is checked against every rule of trees and by a model's opinion. If
-    it has faults, it is rewritten at most `max_rewrites` times, or not at all if proof has sent the
-    candidate back; then the candidate is quarantined. Raises the errors of `work.walk`.
+    the query, too: those that code finds, and those that the model names. A new tree is checked
+    against every rule of trees and by a model's opinion. If it has faults, it is rewritten at most
+    `max_rewrites` times, or not at all if proof has sent the candidate back; then the candidate is
+    quarantined. Raises the errors of `work.walk`.
     """
     return walk(store, refresh_id, Construction.CHECKPOINTS, _take, connect)
+
+
+@dataclass
+class _Work:
+    """What the stage has asked and found so far about one candidate."""
+
+    case: Case
+    draft: TaskDraft
+    found: tuple[Violation, ...]
+    tally: Tally = field(default_factory=Tally)
+    ignored: list[str] = field(default_factory=list)
+    coverage: tuple[ExplicitRequirement, ...] = ()
+    """The coverage map of the latest tree; empty: not asked for."""
+    prompt_version: str | None = None
+    """Of the tree; of the map if the tree is kept."""
+    failed: Asked[Any] | None = None
+    """A question to which no answer was usable."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the step records besides its verdict."""
+        facts: dict[str, Any] = {"leaves": len(self.draft.checkpoints.leaves())}
+        facts |= {"ignored": self.ignored} if self.ignored else {}
+        facts |= {VIOLATIONS: [one.model_dump() for one in self.found]} if self.found else {}
+        if self.coverage:
+            facts[COVERAGE_MAP] = [one.model_dump(mode="json") for one in self.coverage]
+        return facts
 
 
 async def _take(case: Case) -> StepOutcome:
     draft = case.drafted()
     weak = tree_weaknesses(case.steps)
     found = weak or tuple(v for v in found_violations(case.steps) if v.is_of_tree)
-    found += _uncovered(case, draft)
-    current = tree_is_current(draft, case.steps)
-    if current and not found:
-        return StepOutcome("kept", next=Construction.PROVE)
-    tally, ignored = Tally(), list[str]()
+    work = _Work(case, draft, (*found, *gaps(case, draft)))
+    if tree_is_current(draft, case.steps) and not work.found:
+        await _map(work)
+        if work.failed is not None:
+            return invalid(work.failed, work.tally)
+        if not work.found:
+            return _outcome("kept", work, is_new=False)
     # Proof limits the number of its own rewrites.
     for _ in range(1 if weak else 1 + case.shop.config.max_rewrites):
-        asked = await _written(case, draft, found)
-        tally += asked.tally
-        if asked.answer is None:
-            return invalid(asked, tally)
-        draft = asked.answer
-        said = await opinion(case, draft, "tree")
-        tally += said.asked.tally
-        ignored += said.ignored
-        if not said.is_given:
-            return invalid(said.asked, tally)
-        found = said.violations
-        if not found:
-            facts = {"leaves": len(draft.checkpoints.leaves()), "ignored": ignored}
-            return _outcome("regenerated", draft, found, facts, tally, asked)
-    facts = {"ignored": ignored, VIOLATIONS: [violation.model_dump() for violation in found]}
-    return _outcome(VIOLATIONS, draft, found, facts, tally, asked)
+        await _rewrite(work)
+        if work.failed is not None:
+            return invalid(work.failed, work.tally)
+        if not work.found:
+            return _outcome("regenerated", work)
+    return _outcome(VIOLATIONS, work)
 
 
-def _uncovered(case: Case, draft: TaskDraft) -> tuple[Violation, ...]:
-    return uncovered(draft) if case.shop.config.require_coverage else ()
+async def _rewrite(work: _Work) -> None:
+    """Have the model write another tree, and find what is wrong with it."""
+    asked = await written_tree(work.case, work.draft, work.draft.checkpoints, work.found)
+    work.tally += asked.tally
+    work.prompt_version = asked.prompt_version
+    if asked.answer is None:
+        work.failed = asked
+        return
+    work.draft = asked.answer
+    said = await opinion(work.case, work.draft, "tree")
+    work.tally += said.asked.tally
+    work.ignored += said.ignored
+    if not said.is_given:
+        work.failed = said.asked
+        return
+    work.found = said.violations
+    await _map(work)
 
 
-async def _written(case: Case, draft: TaskDraft, found: Sequence[Violation]) -> Asked[TaskDraft]:
-    def accept(form: TreeForm) -> TaskDraft:
-        changed = draft.model_copy(update={"checkpoints": tree_of(form.checkpoints)})
-        broken = (*tree_violations(changed, case.book), *tree_wording(changed, case.book))
-        require((*counted(broken, case.book), *_uncovered(case, changed)))
-        return changed
+async def _map(work: _Work) -> None:
+    """Have the model name what the query demands, and add the demands that no leaf scores."""
+    if not requires_coverage(work.case, work.draft):
+        return
+    asked = await named_requirements(work.case, work.draft)
+    work.tally += asked.tally
+    work.prompt_version = work.prompt_version or asked.prompt_version
+    if asked.answer is None:
+        work.failed = asked
+        return
+    work.coverage = coverage_map(work.draft, asked.answer)
+    missing = uncovered(work.draft, asked.answer)
+    work.found = (*work.found, *counted(missing, work.case.book))
 
-    context = await asyncio.to_thread(case.context)
-    shown = {
-        "task": shown_task(draft),
-        "old_tree": shown_nodes(draft.checkpoints),
-        "violations": [str(violation) for violation in found],
-    }
-    return await case.ask("checkpoints", context | shown, TreeForm, accept)
 
-
-def _outcome(
-    verdict: str,
-    draft: TaskDraft,
-    found: Sequence[Violation],
-    facts: dict[str, Any],
-    tally: Tally,
-    asked: Asked[TaskDraft],
-) -> StepOutcome:
-    listed = "; ".join(map(str, found))
+def _outcome(verdict: str, work: _Work, *, is_new: bool = True) -> StepOutcome:
+    found, listed = work.found, "; ".join(map(str, work.found))
     return StepOutcome(
         verdict,
         next=None if found else Construction.PROVE,
         status=CandidateStatus.QUARANTINED if found else None,
         reason=f"the regenerated tree still breaks rules: {listed}"[:1_000] if found else "",
         reasons=tuple(map(str, found)),
-        draft=draft,
-        facts=facts,
-        tally=tally,
-        prompt_version=asked.prompt_version,
+        draft=work.draft if is_new else None,
+        facts=work.facts,
+        tally=work.tally,
+        prompt_version=work.prompt_version,
     )

@@ -1,18 +1,20 @@
 """The generate stage: a first draft from a seed or an aim (GTA-2, section 3.3.4)."""
 
 import asyncio
+from dataclasses import replace
 
 from environments.models.registry import model_client
-from stages.construct.answers.drafts import draft_from, draft_of, shown_draft
-from stages.construct.answers.forms import DraftForm
+from stages.construct.answers.drafts import draft_from, draft_of, draft_without_tree, shown_draft
+from stages.construct.answers.forms import DraftForm, TaskForm, tidied
 from stages.construct.asking.ask import Asked, Tally
 from stages.construct.asking.harm_opinion import HarmFindingsForm, harm_opinion
 from stages.construct.asking.prompting import Untrusted
+from stages.construct.asking.tree import written_tree
 from stages.construct.rules.book import require
 from stages.construct.rules.task import task_violations
 from stages.construct.rules.tree import tree_violations
 from stages.construct.rules.violation import counted
-from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
+from stages.construct.work import Case, Connect, StepOutcome, invalid, task_choices, walk
 from taskdata.schema.construct import (
     Candidate,
     CandidateStatus,
@@ -42,12 +44,6 @@ def _is_ours(candidate: Candidate) -> bool:
 
 
 async def _take(case: Case) -> StepOutcome:
-    def accept(form: DraftForm) -> TaskDraft:
-        draft = draft_of(form)
-        broken = (*task_violations(draft, case.book), *tree_violations(draft, case.book))
-        require(counted(broken, case.book))
-        return draft
-
     seed = await asyncio.to_thread(_seed, case)
     judged = Tally()
     if seed is not None and case.shop.config.safety.ask_model:
@@ -58,9 +54,10 @@ async def _take(case: Case) -> StepOutcome:
             return _harmful(reasons, opinion)
         judged = opinion.tally
     context = await asyncio.to_thread(_context, case, seed)
-    asked = await case.ask("generate", context, DraftForm, accept)
+    asked, without_tree = await _drafted(case, context)
     if asked.answer is None:
-        return invalid(asked, judged + asked.tally)
+        # A person can give the task its tree.
+        return replace(invalid(asked, judged + asked.tally), draft=without_tree)
     return StepOutcome(
         "drafted",
         next=Construction.CLASSIFY,
@@ -70,6 +67,36 @@ async def _take(case: Case) -> StepOutcome:
         tally=judged + asked.tally,
         prompt_version=asked.prompt_version,
     )
+
+
+async def _drafted(
+    case: Case, context: dict[str, object]
+) -> tuple[Asked[TaskDraft], TaskDraft | None]:
+    """Return the first draft, and if task and tree are drafted in steps, the task before its tree.
+
+    The latter has a tree to be replaced.
+    """
+
+    def whole(form: DraftForm) -> TaskDraft:
+        draft = draft_of(form)
+        broken = (*task_violations(draft, case.book), *tree_violations(draft, case.book))
+        require(counted(broken, case.book))
+        return draft
+
+    def task(form: TaskForm) -> TaskDraft:
+        draft = draft_without_tree(tidied(form))
+        require(counted(task_violations(draft, case.book), case.book))
+        return draft
+
+    if not case.shop.config.drafts_in_steps:
+        form = DraftForm
+        return await case.ask("generate", context, form, whole, choices=task_choices(case)), None
+    first = await case.ask("generate", context, TaskForm, task, choices=task_choices(case))
+    if first.answer is None:
+        return first, None
+    tree = await written_tree(case, first.answer, None, ())
+    faults, tally = (*first.faults, *tree.faults), first.tally + tree.tally
+    return replace(tree, faults=faults, tally=tally), first.answer
 
 
 def _harmful(reasons: tuple[str, ...], opinion: Asked[HarmFindingsForm]) -> StepOutcome:
@@ -95,6 +122,7 @@ def _context(case: Case, seed: StoredSeed | None) -> dict[str, object]:
         "request": None if seed is None else Untrusted(seed.query.text),
         "varied": None if varied is None else shown_draft(draft_from(varied)),
         "aim": Untrusted(candidate.aim) if candidate.aim else None,
+        "in_steps": case.shop.config.drafts_in_steps,
     }
 
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stages.construct.rules.coverage import coverage_map
 from stages.construct.rules.violation import Violation, of_tree
 from taskdata.schema.construct import (
     Construction,
@@ -14,6 +15,7 @@ from taskdata.schema.construct import (
 )
 from taskdata.schema.quarantine import Finding
 from taskdata.schema.release import ReferenceKind
+from taskdata.schema.requirement import ExplicitRequirement
 
 VIOLATIONS = "violations"
 """The verdict of a step that found violations to the end, and the key that lists them."""
@@ -29,6 +31,9 @@ DISPUTED = "reference_disputed"
 
 DRAFTED_AS, CONFIRMS = "reference_kind", "confirms"
 """Facts of steps: the kind of a drafted reference; the state of the draft that was confirmed."""
+
+COVERAGE_MAP = "coverage_map"
+"""Fact of a step: the requirements of the query with their leaves, as the model named them too."""
 
 _CONFIRMED_FIELDS = {"query", "files", "deliverables", "checkpoints", "reference"}
 _MAX_REASON = 1_000
@@ -98,6 +103,17 @@ def findings_of(
     rule = RESISTS if verdict == WEAK else verdict
     said = "; ".join(dict.fromkeys(reasons))[:_MAX_REASON]
     return (Finding(gate=stage.value, rule=rule, reason=said),)
+
+
+def covered(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> tuple[ExplicitRequirement, ...]:
+    """Return the coverage map of a candidate's draft as it stands now.
+
+    What code finds is found anew in the draft. What the model has named is taken from the latest
+    step that recorded a map, without the words that no longer stand in the query and the leaves
+    that the tree no longer has.
+    """
+    maps = (step.facts[COVERAGE_MAP] for step in reversed(steps) if COVERAGE_MAP in step.facts)
+    return coverage_map(draft, map(ExplicitRequirement.model_validate, next(maps, ())))
 
 
 def is_sent_back(steps: Sequence[ConstructionStep]) -> bool:

@@ -9,11 +9,11 @@ from typing import Any
 
 from environments.models.registry import model_client
 from stages.construct.answers.drafts import rewritten, shown_task
-from stages.construct.answers.forms import TaskForm
+from stages.construct.answers.forms import TaskForm, tidied
 from stages.construct.history import classification, found_violations, is_sent_back
 from stages.construct.rules.book import require
 from stages.construct.rules.task import task_violations
-from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
+from stages.construct.work import Case, Connect, StepOutcome, invalid, task_choices, walk
 from stages.release.changes import counts
 from taskdata.errors import BadTaskData
 from taskdata.schema.construct import Construction, ConstructionStep, TaskDraft
@@ -38,14 +38,17 @@ async def _take(case: Case) -> StepOutcome:
     draft = case.drafted()
 
     def accept(form: TaskForm) -> TaskDraft:
-        changed = rewritten(draft, form)
+        is_small = case.shop.config.drafts_in_steps
+        changed = rewritten(draft, tidied(form) if is_small else form)
         require(task_violations(changed, case.book))
         return changed
 
     cause, said = _cause(case)
     context = await asyncio.to_thread(case.context)
     shown = {"draft": shown_task(draft), **said}
-    asked = await case.ask(_PROMPTS[cause], context | shown, TaskForm, accept)
+    asked = await case.ask(
+        _PROMPTS[cause], context | shown, TaskForm, accept, choices=task_choices(case)
+    )
     if asked.answer is None:
         return invalid(asked, cause=cause)
     return StepOutcome(

@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 from environments.models.money.budget import Spending, total
@@ -22,9 +23,10 @@ from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
 from environments.models.registry import model_client
 from environments.ports import ModelClient
-from stages.construct.answers.forms import Form
+from stages.construct.answers.forms import Form, narrowed
 from stages.construct.asking.ask import Asked, Asks, Tally, ask
-from stages.construct.asking.prompting import prompt
+from stages.construct.asking.fitting import Window, fitted, window_of
+from stages.construct.asking.tokens import tokens_of
 from stages.construct.assembling import available_files
 from stages.construct.history import findings_of
 from stages.construct.material.attachments import shown_files
@@ -69,6 +71,9 @@ Connect = Callable[[ModelSpec, str | None], ModelClient]
 INVALID = "invalid"
 """The verdict if no answer of the model was usable."""
 
+LEFT_OUT = "left_out"
+"""Fact of a step: what its prompts did not show because they would have been too long."""
+
 _MAX_REASON = 1_000
 
 
@@ -82,6 +87,8 @@ class Workshop:
     tools: tuple[ToolSpec, ...]
     exemplars: tuple[Task, ...]
     """Tasks of the base bank, from which exemplars are chosen for each candidate."""
+    window: Window | None
+    """How long prompts and replies may be; None, as the client: no model is asked."""
 
     @property
     def config(self) -> RefreshConfig:
@@ -103,6 +110,8 @@ class Case:
     """Files that the task may use, by path."""
     overridden: frozenset[str] = frozenset()
     """Rules that a person lets the draft break."""
+    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What prompts did not show because they would have been too long, by their version."""
 
     @property
     def attempt(self) -> int:
@@ -155,21 +164,31 @@ class Case:
         form: type[A],
         accept: Callable[[A], T],
         times: int | None = None,
+        choices: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        schema: dict[str, Any] | None = None,
     ) -> Asked[T]:
         """Ask the model with the template of that name; see `stages.construct.asking.ask`.
 
-        It is asked at most `times` times; None: as often as configured.
+        It is asked at most `times` times; None: as often as configured. `choices` are those of
+        `forms.narrowed`, unless there is a `schema`. What the prompt has to leave out is noted in
+        `left_out`.
         """
-        config, client = self.shop.config, self.shop.client
-        if client is None:
+        config, client, window = self.shop.config, self.shop.client, self.shop.window
+        if client is None or window is None:
             raise Misuse("this refresh asks no model; start another one with --model")
+        schema = schema or narrowed(form, choices, bounded=window.is_local)
+        room = window.prompt_tokens - (0 if window.is_local else tokens_of((), schema))
+        opening = await asyncio.to_thread(fitted, name, context, room)
+        if opening.left_out:
+            self.left_out[opening.version] = opening.left_out
         owner = f"{self.candidate.id}/{self.stage}/{self.attempt}"
         return await ask(
             client.owned_by(payer_of(self.shop.refresh.id, owner)),
-            prompt(name, context),
+            opening,
             form,
             accept,
-            Asks(times=times or config.max_asks, max_tokens=config.max_reply_tokens),
+            Asks(times or config.max_asks, window.reply_tokens, room, window.temperature),
+            schema,
         )
 
 
@@ -276,6 +295,11 @@ def payer_of(refresh_id: str, owner: str) -> Payer:
     return Payer(CallPurpose.CONSTRUCTION, owner, refresh_id=refresh_id)
 
 
+def task_choices(case: Case) -> dict[str, list[str]]:
+    """Return what a task may choose from: tools and attachments."""
+    return {"tools": [spec.name for spec in case.shop.tools], "files": sorted(case.files)}
+
+
 def invalid(asked: Asked[Any], tally: Tally | None = None, **facts: Any) -> StepOutcome:
     """Return the outcome for a candidate without a usable answer of the model."""
     last = asked.faults[-1] if asked.faults else "no answer"
@@ -321,6 +345,9 @@ async def _walk(
                 client=recorded,
                 tools=offered_tools(store, config),
                 exemplars=exemplars,
+                window=None
+                if model is None
+                else window_of(model[0], config.max_prompt_tokens, config.max_reply_tokens),
             )
             results = await asyncio.gather(
                 *(_one(shop, candidate, stage, take, slots) for candidate in waiting),
@@ -389,7 +416,7 @@ def _step(case: Case, outcome: StepOutcome) -> ConstructionStep:
         verdict=outcome.verdict,
         reasons=outcome.reasons,
         draft=outcome.draft and masked_draft(outcome.draft, case.shop.config.safety),
-        facts=outcome.facts,
+        facts=outcome.facts | ({LEFT_OUT: case.left_out} if case.left_out else {}),
         prompt_version=outcome.prompt_version,
         model_id=outcome.tally.model_id,
         calls=outcome.tally.calls,

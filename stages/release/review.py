@@ -11,9 +11,8 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from stages.construct.assembling import assembled
-from stages.construct.history import confirmation, reference_kind
+from stages.construct.history import confirmation, covered, reference_kind
 from stages.construct.proof.adversarial.report import Resistance
-from stages.construct.rules.coverage import ExplicitRequirement, coverage_map
 from taskdata.banks.loader import describe
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.places import UNSTORABLE, first_place, is_unstorable
@@ -28,6 +27,7 @@ from taskdata.schema.construct import (
 )
 from taskdata.schema.quarantine import QuarantineDecision
 from taskdata.schema.release import ReferenceKind
+from taskdata.schema.requirement import ExplicitRequirement
 from taskdata.schema.run import TrialResult
 from taskdata.schema.seed import QuarantineEntry, StoredSeed
 from taskdata.store import Store
@@ -87,7 +87,7 @@ def sheet(store: Store, name: str) -> ReviewSheet:
         decisions=decisions,
         played=_played(store, steps),
         resistance=_resistance(steps),
-        coverage=coverage_map(draft) if draft else (),
+        coverage=covered(draft, steps) if draft else (),
         reference=reference_kind(draft, steps, decisions) if draft else ReferenceKind.NONE,
         confirmation=confirmation(draft, steps) if draft else None,
         quarantine=tuple(e for item in items for e in store.quarantine_entries(item=item)),

@@ -32,6 +32,9 @@ from taskdata.schema.task import (
 )
 from taskdata.schema.transcript import Usage
 
+PROMPT_TOKENS = 8_000
+"""Most tokens of a prompt, if nothing else is configured."""
+
 ReviewMode = Literal["defer", "wait", "auto"]
 
 
@@ -75,9 +78,13 @@ class RefreshConfig(Value):
     """Times a model is asked for one structured answer."""
     max_rewrites: int = Field(default=3, ge=0, le=10)
     """Times a draft that breaks a rule is rewritten."""
-    require_coverage: bool = False
+    require_coverage: bool = True
     """Whether a tree without a leaf for an explicit requirement of the query is rewritten."""
     max_reply_tokens: int = Field(default=8_192, ge=16)
+    max_prompt_tokens: int = Field(default=PROMPT_TOKENS, ge=2_000)
+    """Most tokens of a prompt, as estimated; what is left out of a longer one is said in it."""
+    small_steps: bool | None = None
+    """Whether task and tree are drafted in two questions; empty: only by a `local` model."""
     exemplars: int = Field(default=2, ge=1, le=5)
     """Tasks of the base that the model is shown for each that it writes."""
     concurrency: int = Field(default=4, ge=1, le=64)
@@ -131,6 +138,11 @@ class RefreshConfig(Value):
         if self.reference_model is None:
             return self.author
         return self.reference_model, self.reference_base_url
+
+    @property
+    def drafts_in_steps(self) -> bool:
+        """Whether task and tree are drafted in two questions."""
+        return self.model.provider == "local" if self.small_steps is None else self.small_steps
 
     @property
     def models(self) -> tuple[tuple[ModelSpec, str | None], ...]:

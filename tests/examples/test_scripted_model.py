@@ -16,13 +16,14 @@ from environments.tool_runtime.catalogue import catalogue
 from examples.scripted_model.question import OPENINGS, Asked, Question
 from examples.scripted_model.script import ANSWERS, answer, scripts
 from examples.scripted_model.server import ScriptedModel
-from stages.construct.answers.drafts import draft_of
-from stages.construct.answers.forms import ClassForm, DraftForm, FindingsForm
+from stages.construct.answers.drafts import draft_of, shown_nodes
+from stages.construct.answers.forms import ClassForm, DraftForm, FindingsForm, RequirementsForm
 from stages.construct.atomic.drafting import drafted
 from stages.construct.atomic.form import AtomicForm
 from stages.construct.atomic.ways import Way, deal, is_exemplar, way_of
 from stages.construct.proof.bank import prove_bank
 from stages.construct.rules.book import violations
+from stages.construct.rules.coverage import named_requirement, uncovered
 from stages.construct.rules.violation import Rulebook
 from taskdata.banks.loader import load_bank
 from taskdata.errors import BadTaskData, ModelRejected, ModelUnavailable
@@ -139,6 +140,26 @@ def test_drafts_keep_or_break_the_rules_as_intended(name, draft, attachments):
     )
     broken = {violation.rule for violation in violations(NAMED[name].drafts[draft], book)}
     assert broken == MEANT_TO_FAIL.get((name, draft), set())
+
+
+@pytest.mark.parametrize(
+    ("name", "draft"),
+    [
+        (name, "first" if script.classify.verdict == "pass" else "final")
+        for name, script in NAMED.items()
+        if script.classify is not None and script.classify.verdict != "deletion"
+    ],
+)
+def test_the_last_tree_for_a_query_scores_every_demand_that_the_model_names(name, draft):
+    script = NAMED[name]
+    tree = script.drafts[script.trees.get(draft, (draft,))[-1]].checkpoints
+    final = script.drafts[draft].model_copy(update={"checkpoints": tree})
+    leaves = [node for node in shown_nodes(tree) if node["verifier"] != "group"]
+    shown = {"task": json.dumps({"query": final.query}), "checkpoints": json.dumps(leaves)}
+    said = answer(Question(Asked.REQUIREMENTS, shown, "", None), scripts())
+    form = RequirementsForm.model_validate_json(said)
+    named = [named_requirement(final, one.quote, one.leaves) for one in form.requirements]
+    assert uncovered(final, named) == ()
 
 
 def test_there_are_three_tasks_of_every_category():

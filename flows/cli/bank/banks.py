@@ -94,6 +94,8 @@ def show(
 ) -> None:
     """Show one task: query, files, tools, deliverables and checkpoint tree."""
     from flows.cli.bank.readiness import missing_needs
+    from flows.cli.bank.sheets import write_coverage
+    from stages.release.coverage import coverage_of
     from taskdata.banks.found import find_bank
 
     store = _store()
@@ -103,13 +105,15 @@ def show(
     tombstone = store.withdrawals().get(task.content_hash)
     kind = _reference_kind(store, bank, task)
     decisions = store.decisions_in_release(bank, task.id)
+    coverage = coverage_of(store, task, store.find_release(bank))
     if as_json:
         whole = task.model_dump(mode="json") | {"hash": task.content_hash, "reference_kind": kind}
         if tombstone is not None:
             whole["withdrawn"] = tombstone.model_dump(mode="json")
         told = [one.model_dump(mode="json") for one in decisions]
         needs = [need.model_dump() for need in missing]
-        console.write_json(whole | {"missing": needs, "decisions": told})
+        mapped = None if coverage is None else [one.model_dump(mode="json") for one in coverage]
+        console.write_json(whole | {"missing": needs, "decisions": told, "coverage": mapped})
         return
     console.say(f"{task.title} ({task.tier.value}, {task.category.value})")
     if tombstone is not None:
@@ -135,6 +139,8 @@ def show(
         console.say(f"Missing:      {need.kind} {need.name}: {need.state}")
     console.say("Checkpoints:")
     write_tree(task.checkpoints)
+    if coverage is not None:
+        write_coverage(coverage)
 
 
 def _difficulty(task: "Task") -> str:

@@ -8,11 +8,14 @@ from flows.cli.bank.stopped_candidates import write_quarantine
 from flows.cli.bank.trees import cut, plain_value, write_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dashboards.pages.trial.caps import Shown
     from dashboards.pages.trial.previews import Block
     from stages.construct.proof.adversarial.report import Resistance
     from stages.release.review import ReviewSheet
     from taskdata.schema.construct import TaskDraft
+    from taskdata.schema.requirement import ExplicitRequirement
     from taskdata.schema.run import TrialResult
     from taskdata.schema.task import Answer, ReferenceSolution
     from taskdata.store import Store
@@ -27,7 +30,7 @@ def write_sheet(store: "Store", found: "ReviewSheet", *, full: bool) -> None:
     if found.draft is not None:
         _write_draft(found.draft, full=full)
         if found.draft.planning is None:
-            _write_coverage(found)
+            write_coverage(found.coverage)
         _write_belief(found)
     if found.resistance is not None:
         _write_resistance(found.resistance)
@@ -114,11 +117,13 @@ def _write_reference(reference: "ReferenceSolution", *, full: bool) -> None:
     console.block(reference.final_answer or "(none)", indent=6)
 
 
-def _write_coverage(found: "ReviewSheet") -> None:
+def write_coverage(coverage: "Sequence[ExplicitRequirement]") -> None:
+    """Write a coverage map: who found each requirement, its kind and words, and its leaves."""
     console.heading("\nExplicit requirements of the query, and the leaves that score them")
-    for one in found.coverage:
-        console.block(f"{one.kind.value} {one.quote}: {', '.join(one.leaves) or 'NO LEAF'}")
-    if not found.coverage:
+    for one in coverage:
+        leaves = ", ".join(one.leaves) or "NO LEAF"
+        console.block(f"{one.origin.value}: {one.kind.value} {one.quote}: {leaves}")
+    if not coverage:
         console.block("the query names no file, nothing in quotation marks, and no number of parts")
 
 

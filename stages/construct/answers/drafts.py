@@ -28,6 +28,13 @@ def draft_of(form: DraftForm) -> TaskDraft:
     return _draft(fields | {"checkpoints": tree_of(form.checkpoints)})
 
 
+def draft_without_tree(form: TaskForm) -> TaskDraft:
+    """Return the draft that a form describes, with a tree that is only a root to be replaced."""
+    root = Checkpoint(id="root", requirement="-", verifier=Judge(rubric="-"))
+    fields = {name: getattr(form, name) for name in TaskForm.model_fields}
+    return _draft(fields | {"checkpoints": root})
+
+
 def rewritten(draft: TaskDraft, form: TaskForm) -> TaskDraft:
     """Return `draft` with the form's values; its tree, answer and reference stay."""
     fields = {name: getattr(draft, name) for name in TaskDraft.model_fields}

@@ -7,15 +7,37 @@ a text, and a missing value is an empty text or list. Lengths and ranges are not
 because strict modes refuse these keywords; they are checked when an answer is parsed.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from taskdata.schema.base import RelativePath, Slug
 from taskdata.schema.task import Capability, Category, DeliverableType
 
 _KEPT = ("type", "enum", "const", "description")
+
+MOST_NODES = 7
+_MOST_ITEMS = {
+    "checkpoints": MOST_NODES,
+    "tools": 8,
+    "capabilities": 3,
+    "requirements": 8,
+    "looks_at": 1,
+}
+_FEWEST_ITEMS = {"checkpoints": 3, "requirements": 2}
+MOST_LETTERS = {
+    "id": 40,
+    "title": 100,
+    "description": 160,
+    "requirement": 200,
+    "args": 300,
+    "rubric": 300,
+    "quote": 200,
+    "problem": 200,
+}
+"""Limits of a bounded schema; of the items of other lists there are at most 5."""
 
 Short = Annotated[str, Field(min_length=1, max_length=200)]
 Sentence = Annotated[str, Field(min_length=1, max_length=1_000)]
@@ -59,6 +81,32 @@ class TreeForm(Form):
     """A checkpoint tree as a flat list."""
 
     checkpoints: Annotated[tuple[NodeForm, ...], Field(min_length=1, max_length=80)]
+
+
+class LeafForm(Form):
+    """A leaf of a tree without groups; its id is its number."""
+
+    requirement: Sentence
+    check: Annotated[str, Field(max_length=80)]
+    """Name in the library of checks; empty for what only a judge can decide."""
+    args: Annotated[str, Field(max_length=20_000)]
+    """The check's arguments as a JSON object in a text; empty without a check."""
+    rubric: Annotated[str, Field(max_length=4_000)]
+    """How a judge gives scores; empty for a check."""
+    looks_at: Annotated[tuple[RelativePath, ...], Field(max_length=20)]
+    """Names of deliverables; none means the final answer."""
+
+    @field_validator("args", mode="before")
+    @classmethod
+    def _as_text(cls, args: object) -> object:
+        # A server that constrains its replies is given the schema of the arguments themselves.
+        return json.dumps(args, ensure_ascii=False) if isinstance(args, dict) else args
+
+
+class LeavesForm(Form):
+    """A checkpoint tree of a root and its leaves."""
+
+    checkpoints: Annotated[tuple[LeafForm, ...], Field(min_length=1, max_length=40)]
 
 
 class TaskForm(Form):
@@ -110,12 +158,128 @@ class FindingsForm(Form):
     findings: Annotated[tuple[FindingForm, ...], Field(max_length=40)]
 
 
+class RequirementForm(Form):
+    """Something that the query demands, and the leaves that score it."""
+
+    quote: Annotated[str, Field(max_length=1_000)]
+    """Words of the query."""
+    leaves: Annotated[tuple[Annotated[str, Field(max_length=80)], ...], Field(max_length=80)]
+    """Ids; empty if no leaf scores it."""
+
+
+class RequirementsForm(Form):
+    """Everything that a query demands explicitly."""
+
+    requirements: Annotated[tuple[RequirementForm, ...], Field(min_length=1, max_length=80)]
+
+
+def tidied(form: TaskForm) -> TaskForm:
+    """Return the form of a small model without what code can decide.
+
+    Each tool, capability and file is listed once, and the type of a deliverable is the one with
+    which its name ends.
+    """
+    names = ("tools", "capabilities", "files")
+    once = {name: tuple(dict.fromkeys(getattr(form, name))) for name in names}
+    typed = tuple(_typed(deliverable) for deliverable in form.deliverables)
+    return form.model_copy(update=once | {"deliverables": typed})
+
+
+def _typed(form: DeliverableForm) -> DeliverableForm:
+    ending = form.name.rpartition(".")[2].lower()
+    if ending not in set(DeliverableType):
+        return form
+    return form.model_copy(update={"type": DeliverableType(ending)})
+
+
+def nodes_of(form: LeavesForm) -> tuple[NodeForm, ...]:
+    """Return the nodes of a tree with these leaves, which all count the same."""
+    root = NodeForm(
+        id="root",
+        parent="",
+        requirement="All that was asked for is there and is right.",
+        weight=1.0,
+        verifier="group",
+        check="",
+        args="",
+        rubric="",
+        looks_at=(),
+    )
+    leaves = (
+        NodeForm(
+            id=f"leaf-{number}",
+            parent="root",
+            requirement=leaf.requirement,
+            weight=1.0,
+            verifier="check" if leaf.check else "judge",
+            check=leaf.check,
+            args=leaf.args if leaf.check else "",
+            rubric="" if leaf.check else leaf.rubric,
+            looks_at=leaf.looks_at,
+        )
+        for number, leaf in enumerate(form.checkpoints, start=1)
+    )
+    return (root, *leaves)
+
+
 def schema_of(form: type[Form]) -> dict[str, Any]:
     """Return the JSON schema of a form: references inlined, every field required."""
     schema = form.model_json_schema()
     plain: dict[str, Any] = _plain(schema, schema.get("$defs", {}))
     plain.pop("description", None)
     return plain
+
+
+def narrowed(
+    form: type[Form], choices: Mapping[str, Sequence[str]], *, bounded: bool = False
+) -> dict[str, Any]:
+    """Return the JSON schema of a form in which some texts are chosen from lists.
+
+    Args:
+        form: The form.
+        choices: The choices by the name of the field, wherever it is; for a field with a list of
+            texts, those of each item. A field without choices is left as it is.
+        bounded: Whether lists and texts are limited as a small model needs it: without a limit it
+            may repeat an item until its reply ends. No strict mode accepts these keywords; a local
+            server does.
+    """
+    schema: dict[str, Any] = schema_of(form)
+    narrow: dict[str, Any] = _narrowed(schema, choices, bounded=bounded)
+    return narrow
+
+
+def _narrowed(
+    schema: Mapping[str, Any], choices: Mapping[str, Sequence[str]], *, bounded: bool
+) -> Any:
+    plain = dict(schema)
+    if "items" in schema:
+        plain["items"] = _narrowed(schema["items"], choices, bounded=bounded)
+    for name, part in schema.get("properties", {}).items():
+        narrow = _chosen(_narrowed(part, choices, bounded=bounded), choices.get(name, ()))
+        plain["properties"] = {**plain["properties"], name: narrow}
+        if bounded:
+            plain["properties"][name] = _limited(name, narrow, choices)
+    return plain
+
+
+def _limited(
+    name: str, schema: Mapping[str, Any], choices: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    if schema.get("type") == "array":
+        is_empty = name in choices and not choices[name]
+        limited = {**schema, "maxItems": 0 if is_empty else _MOST_ITEMS.get(name, 5)}
+        return limited | ({"minItems": _FEWEST_ITEMS[name]} if name in _FEWEST_ITEMS else {})
+    if schema.get("type") == "string" and "enum" not in schema and name in MOST_LETTERS:
+        return {**schema, "maxLength": MOST_LETTERS[name]}
+    return dict(schema)
+
+
+def _chosen(schema: Mapping[str, Any], among: Sequence[str]) -> dict[str, Any]:
+    if not among:
+        return dict(schema)
+    if "items" in schema:
+        return {**schema, "items": _chosen(schema["items"], among)}
+    return {**schema, "enum": list(dict.fromkeys(among))}
 
 
 def inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:

@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
@@ -19,7 +19,8 @@ from environments.ports import Message, ModelClient, ModelReply, ModelRequest
 from stages.construct.answers.forms import Form, schema_of
 from stages.construct.answers.json_text import read_json
 from stages.construct.asking.prompting import Prompt, complaint
-from taskdata.errors import BadTaskData
+from stages.construct.asking.tokens import shortened_reply, tokens_of
+from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.transcript import Usage
 
 _logger = logging.getLogger(__name__)
@@ -29,6 +30,10 @@ T = TypeVar("T")
 
 _FAULTS_TOLD = 5
 _FAULT_CHARACTERS = 300
+_SHARE_OF_REPLY = 4
+"""An invalid answer takes at most this part of a limited conversation when it is shown again."""
+_SHORT_FAULT = 500
+"""Characters of a fault that is told without the answer, for which there is no room."""
 _SHOWN_AGAIN = 40_000
 """Characters of an invalid answer that are shown to the model again, with the fault."""
 
@@ -39,6 +44,11 @@ class Asks:
 
     times: int = 3
     max_tokens: int = 8_192
+    prompt_tokens: int | None = None
+    """Most tokens of a conversation with an invalid answer and its fault, as far as they can be
+    estimated; None: any number. The opening is cut to make room for them."""
+    temperature: float | None = None
+    """None: the provider's own."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,8 @@ class Asked(Generic[T]):
     """The fault of each invalid answer, in order."""
     tally: Tally
     prompt_version: str
+    left_out: tuple[str, ...] = ()
+    """What the prompt did not show because it would have been too long."""
 
 
 def as_is(form: A) -> A:
@@ -97,6 +109,7 @@ async def ask(
     form: type[A],
     accept: Callable[[A], T],
     asks: Asks,
+    schema: dict[str, Any] | None = None,
 ) -> Asked[T]:
     """Return the result of `accept` for the model's answer.
 
@@ -107,17 +120,21 @@ async def ask(
         accept: Turns the form into the answer; raises `BadTaskData` with what the model should
             mend.
         asks: The limits.
+        schema: The form's JSON schema where it is narrower than the form; None: the form's own.
 
     Raises:
         ModelUnavailable: the model could not be reached.
         ModelRejected: the provider refused for a reason other than this content.
         BudgetExhausted: the spending limits do not allow the call.
     """
-    schema, messages = schema_of(form), list(prompt.messages)
+    schema, messages = schema or schema_of(form), list(prompt.messages)
     tally, faults = Tally(), list[str]()
     for _ in range(asks.times):
         request = ModelRequest(
-            messages=tuple(messages), max_tokens=asks.max_tokens, json_schema=schema
+            messages=tuple(messages),
+            max_tokens=asks.max_tokens,
+            json_schema=schema,
+            temperature=asks.temperature,
         )
         try:
             reply = await client.reply(request)
@@ -130,10 +147,10 @@ async def ask(
         except BadTaskData as exc:
             faults.append(str(exc))
             _logger.info("%s: answer %d will not do: %s", prompt.version, len(faults), faults[-1])
-            messages = [*prompt.messages, *_again(reply, faults[-1])]
+            messages = _again(prompt, reply, faults[-1], asks.prompt_tokens)
             continue
-        return Asked(answer, tuple(faults), tally, prompt.version)
-    return Asked(None, tuple(faults), tally, prompt.version)
+        return Asked(answer, tuple(faults), tally, prompt.version, prompt.left_out)
+    return Asked(None, tuple(faults), tally, prompt.version, prompt.left_out)
 
 
 def _filled_in(reply: ModelReply, form: type[A]) -> A:
@@ -159,6 +176,14 @@ def _located(error: ValidationError) -> str:
     return "; ".join(told) + (f"; and {more} more" if more else "")
 
 
-def _again(reply: ModelReply, fault: str) -> tuple[Message, Message]:
+def _again(prompt: Prompt, reply: ModelReply, fault: str, limit: int | None) -> list[Message]:
     # Only the latest answer is shown again: faults of older ones are mended or will reappear.
-    return Message("assistant", reply.text[:_SHOWN_AGAIN] or "(nothing)"), complaint(fault)
+    said, told = reply.text[:_SHOWN_AGAIN] or "(nothing)", complaint(fault)
+    if limit is None or prompt.within is None:
+        return [*prompt.messages, Message("assistant", said), told]
+    again = [Message("assistant", shortened_reply(said, limit // _SHARE_OF_REPLY)), told]
+    try:
+        return [*prompt.within(limit - tokens_of(again)).messages, *again]
+    except Misuse:  # the opening alone nearly fills the window
+        again = [Message("assistant", "(left out)"), complaint(fault[:_SHORT_FAULT])]
+        return [*prompt.within(limit - tokens_of(again)).messages, *again]

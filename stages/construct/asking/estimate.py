@@ -20,10 +20,12 @@ from stages.construct.answers.forms import (
     DraftForm,
     FindingsForm,
     Form,
+    RequirementsForm,
     TaskForm,
     TreeForm,
     schema_of,
 )
+from stages.construct.asking.fitting import window_of
 from stages.construct.asking.harm_opinion import HarmFindingsForm
 from stages.construct.asking.prompting import Untrusted, prompt, version_of
 from stages.construct.assembling import available_files
@@ -119,7 +121,7 @@ def _per_tree(config: RefreshConfig) -> int:
     return 1 + 2 * config.max_rewrites
 
 
-_TREE = {"task": "", "old_tree": " ", "violations": [" "]}
+_TREE = {"task": "", "old_tree": " ", "violations": [" "], "in_steps": False}
 # Either augment or refine is used; both show the same and differ by a few words.
 _TEMPLATES = (
     _Template(Construction.CLASSIFY, "classify", ClassForm, _once, {"draft": ""}, 0, 1),
@@ -163,6 +165,18 @@ _TEMPLATES = (
         2,
     ),
 )
+
+
+_REQUIREMENTS = _Template(
+    Construction.CHECKPOINTS,
+    "requirements",
+    RequirementsForm,
+    lambda config: 1 + _per_tree(config),
+    {"task": "", "leaves_shown": ""},
+    0,
+    2,
+)
+"""Asked of the first tree, too, which may be kept."""
 
 
 def estimate(store: Store, config: RefreshConfig) -> RefreshEstimate:
@@ -216,6 +230,7 @@ def _shop(store: Store, config: RefreshConfig) -> Workshop:
         client=recorded_client(refresh, None, CallRecorder(store)),
         tools=offered_tools(store, config),
         exemplars=base_tasks(store, config.base),
+        window=window_of(config.model, config.max_prompt_tokens, config.max_reply_tokens),
     )
 
 
@@ -248,14 +263,15 @@ def _asks(case: Case, request: Untrusted | None, aim_tokens: int) -> Iterator[Pl
         "generate",
         DraftForm,
         _once,
-        {"request": request, "varied": None, "aim": None},
+        {"request": request, "varied": None, "aim": None, "in_steps": False},
         aim_tokens,
     )
     context = case.context()
     if request is not None and case.shop.config.safety.ask_model:
         guard = _Template(Construction.GENERATE, "harm", HarmFindingsForm, _once, {})
         yield _planned(case, guard, context | {"request": request})
-    for template in (first, *_TEMPLATES):
+    requirements = (_REQUIREMENTS,) if case.shop.config.require_coverage else ()
+    for template in (first, *_TEMPLATES, *requirements):
         yield _planned(case, template, context)
 
 

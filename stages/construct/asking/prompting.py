@@ -7,13 +7,14 @@ filter, between marks that it cannot forge: the mark is a hash of the text itsel
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined, pass_context
+from jinja2.runtime import Context
 
 from environments.models.wire.arguments import clean_text
 from environments.ports import Message
@@ -43,6 +44,10 @@ class Prompt:
     version: str
     """`name@N`."""
     messages: tuple[Message, ...]
+    left_out: tuple[str, ...] = ()
+    """What it does not show because it would be too long, in our words."""
+    within: Callable[[int], "Prompt"] | None = None
+    """Returns the same question in fewer tokens; None: it cannot be cut."""
 
 
 def prompt(name: str, context: Mapping[str, Any]) -> Prompt:
@@ -53,8 +58,9 @@ def prompt(name: str, context: Mapping[str, Any]) -> Prompt:
     """
     system, _, user = _text(f"{name}.j2").partition(_USER_LINE)
     environment = _environment()
-    instructions = environment.from_string(system).render(context).strip()
-    question = environment.from_string(user).render(context).strip()
+    filled = {"left_out": (), "fence": FENCED_CHARACTERS, **context}
+    instructions = environment.from_string(system).render(filled).strip()
+    question = environment.from_string(user).render(filled).strip()
     messages = (Message("system", instructions), Message("user", question))
     return Prompt(version_of(name), messages)
 
@@ -73,6 +79,14 @@ def version_of(name: str) -> str:
     return f"{name}@{declared[1]}"
 
 
+@pass_context
+def _fenced_here(
+    context: Context, value: object, label: str = "text", limit: int = FENCED_CHARACTERS
+) -> str:
+    """Return the text between marks, cut to `fence`, the most that this prompt shows of a text."""
+    return fenced(value, label, min(limit, context.get("fence", limit)))
+
+
 def fenced(value: object, label: str = "text", limit: int = FENCED_CHARACTERS) -> str:
     """Return `value` between marks that it cannot forge: a hash of a text is not in that text.
 
@@ -88,12 +102,22 @@ def fenced(value: object, label: str = "text", limit: int = FENCED_CHARACTERS) -
     if isinstance(text, Undefined):
         text = str(text)  # raises: that is how it says so
     if not isinstance(text, str):
-        text = json.dumps(text, ensure_ascii=False, indent=1)
+        text = _as_json(text)
     text = clean_text(text)
     if len(text) > limit:
         text = f"{text[:limit]}\n(... {len(text) - limit} more characters)"
     mark = hashlib.sha256(text.encode()).hexdigest()[:16]
     return f"BEGIN DATA {mark} ({label})\n{text}\nEND DATA {mark}"
+
+
+def _as_json(value: object) -> str:
+    """Return a value as JSON, each field and each object of a list on a line of its own."""
+    if isinstance(value, Mapping):
+        lines = [f"{json.dumps(str(k))}: {_as_json(v)}" for k, v in value.items()]
+        return "{" + ",\n".join(lines) + "}"
+    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        return "[" + ",\n".join(json.dumps(item, ensure_ascii=False) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 @cache
@@ -111,7 +135,7 @@ def _environment() -> Environment:
         autoescape=False,  # noqa: S701 - plain text: escaping would change what the model reads
         finalize=_only_trusted,
     )
-    environment.filters["fenced"] = fenced
+    environment.filters["fenced"] = _fenced_here
     return environment
 
 

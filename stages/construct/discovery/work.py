@@ -22,7 +22,8 @@ from environments.models.registry import model_client
 from environments.ports import ModelClient
 from stages.construct.answers.forms import Form
 from stages.construct.asking.ask import Asks, Tally, ask
-from stages.construct.asking.prompting import Untrusted, prompt, version_of
+from stages.construct.asking.fitting import fitted, window_of
+from stages.construct.asking.prompting import Untrusted, version_of
 from stages.construct.discovery.forms import (
     ReflectionForm,
     ReviewForm,
@@ -38,6 +39,7 @@ from stages.construct.discovery.proposals import (
 from stages.construct.work import Connect
 from stages.intake.duplicates import DuplicateIndex
 from taskdata.errors import BadTaskData, BudgetExhausted
+from taskdata.schema.construct import PROMPT_TOKENS
 from taskdata.schema.discovery import DiscoveryConfig, DroppedProposal, OfferedTool
 from taskdata.schema.model_call import CallPurpose
 from taskdata.schema.package import Difficulty
@@ -147,7 +149,8 @@ class _Finding:
         self._offered = frozenset(tool.name for tool in tools)
         self._client = client
         self._index = index
-        self._asks = Asks(config.max_asks, config.max_reply_tokens)
+        self._window = window_of(config.model, PROMPT_TOKENS, config.max_reply_tokens)
+        self._asks = Asks(config.max_asks, self._window.reply_tokens, self._window.prompt_tokens)
         self._names = list(known)
 
     async def go(self) -> None:
@@ -224,7 +227,8 @@ class _Finding:
         form: type[A],
         accept: Callable[[A], T],
     ) -> T | None:
-        asked = await ask(self._client, prompt(name, context), form, accept, self._asks)
+        opening = fitted(name, context, self._window.prompt_tokens)
+        asked = await ask(self._client, opening, form, accept, self._asks)
         self.found.tally += asked.tally
         self.found.faults += len(asked.faults)
         return asked.answer

@@ -11,6 +11,9 @@ from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.construct import TaskDraft
 from taskdata.schema.task import Tier
 
+EXAMPLE = "The summary sheet lists all twelve months with their totals."
+"""The requirement by which prompts explain what one is; some models hand it in as their own."""
+
 
 def tree_violations(draft: TaskDraft, book: Rulebook) -> tuple[Violation, ...]:
     """Return the violations in the tree, except its wording."""
@@ -56,6 +59,9 @@ def _nodes(tree: Checkpoint, book: Rulebook) -> Iterator[Violation]:
         if not shortest <= length <= longest:
             message = f"has {length} characters; {shortest} to {longest} are allowed"
             yield _of_node(node, "requirement_length", message, "requirement")
+        if node.requirement.strip() == EXAMPLE:
+            message = "this is the example of the instructions and not a demand of this query"
+            yield _of_node(node, "copied_example", message, "requirement")
         if said[node.requirement.strip().lower()] > 1:
             message = "another checkpoint demands the same"
             yield _of_node(node, "unique_requirements", message, "requirement")

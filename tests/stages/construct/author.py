@@ -15,6 +15,7 @@ _OPENINGS = {
     "You proofread": "opinions",
     "You guard the door": "harm",
     "You write the tree": "checkpoints",
+    "You list what a task demands": "requirements",
 }
 
 TASK: dict[str, Any] = {
@@ -60,9 +61,20 @@ TREE = [
     leaf("largest", "leek"),
     leaf("smallest", "kale"),
 ]
+LEAVES = [
+    {name: node[name] for name in ("requirement", "check", "args", "rubric", "looks_at")}
+    for node in TREE[1:]
+]
+"""The tree in the form of small steps."""
 DRAFT = TASK | {"checkpoints": TREE}
 PASS = {"verdict": "pass", "reasons": ["It asks for three figures that can be decided."]}
 CLEAN: dict[str, Any] = {"findings": []}
+DEMANDS: dict[str, Any] = {
+    "requirements": [
+        {"quote": "the total", "leaves": ["total"]},
+        {"quote": "the largest and the smallest crop", "leaves": ["largest", "smallest"]},
+    ]
+}
 
 
 def changed(form: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -87,6 +99,7 @@ class Author:
             "generate": [DRAFT],
             "classify": [PASS],
             "opinions": [CLEAN],
+            "requirements": [DEMANDS],
         }
         wire.respond = self._respond
 

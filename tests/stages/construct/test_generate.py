@@ -1,8 +1,15 @@
 """Generation: what the model is shown, and which drafts are taken."""
 
+import json
+
 import pytest
 
 from stages.construct import generate
+from stages.construct.answers.drafts import draft_of
+from stages.construct.answers.forms import DraftForm
+from stages.construct.rules.book import review_rules
+from stages.release.review import edit
+from taskdata.errors import BadTaskData
 from taskdata.schema.construct import (
     Candidate,
     CandidateStatus,
@@ -75,13 +82,86 @@ def test_the_model_sees_attachments_tools_checks_and_exemplars(store, author, co
     )
     seed = SeedQuery(text="Sum this up, please.", source="manus", attachments=(file,))
     (seed_id,) = store.add_seeds([seed], [], [], "f")
-    refresh = started(base="starter", seeds=(seed_id,), exemplars=2)
+    refresh = started(base="starter", seeds=(seed_id,), exemplars=2, max_prompt_tokens=16_000)
     generate.do(store, refresh.id, connect)
     (shown,) = author.requests("generate")
     assert "leek,40" in shown
     assert "- ReadCSV (perception): " in shown
     assert "- text_length; text, docx, pdf, pptx, html, final answer; {min_words?: " in shown
     assert shown.count("(example ") == 2
+    assert "Left out here" not in shown
+
+
+def test_what_a_prompt_leaves_out_is_said_in_it_and_recorded(store, author, connect, started):
+    refresh = started(base="starter")
+    generate.do(store, refresh.id, connect)
+    (shown,) = author.requests("generate")
+    (step,) = store.steps(only(store, refresh).id)
+    (left_out,) = step.facts["left_out"].values()
+    assert "all but one of the finished tasks" in left_out
+    assert f"Left out here, because it would be too long: {'; '.join(left_out)}." in shown
+
+
+def test_a_draft_in_small_steps_has_its_task_first_and_then_its_tree(
+    store, author, connect, started, scripts
+):
+    wrong = scripts.changed(scripts.TASK, tools=["python_execute", "python_execute"])
+    wrong["deliverables"][0]["type"] = "csv"
+    author.says("generate", scripts.changed(scripts.TASK, tools=["saw"]), wrong)
+    author.says("checkpoints", {"checkpoints": scripts.LEAVES})
+    refresh = started(small_steps=True)
+    generate.do(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert dict(author.asked) == {"generate": 2, "checkpoints": 1}
+    assert "Library of checks" not in author.requests("generate")[0]
+    assert "there is no tool 'saw'" in author.requests("generate")[1]
+    assert [leaf.id for leaf in store.draft(candidate.id).checkpoints.leaves()] == [
+        "leaf-1",
+        "leaf-2",
+        "leaf-3",
+    ]
+    assert store.steps(candidate.id)[0].calls == 3
+    assert store.draft(candidate.id).tools == ("python_execute",)
+    assert store.draft(candidate.id).deliverables[0].type == "json"
+
+
+def test_a_task_without_a_usable_tree_is_kept_for_a_person_to_give_it_one(
+    store, author, connect, started, scripts
+):
+    author.says("generate", scripts.TASK)
+    author.says("checkpoints", {"checkpoints": scripts.LEAVES[:1]})
+    refresh = started(small_steps=True, max_asks=2)
+    generate.do(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert candidate.status is CandidateStatus.QUARANTINED
+    assert "the tree has 1 leaves; 3 to 19 are allowed" in candidate.reason
+    draft = store.draft(candidate.id)
+    assert draft.query == scripts.TASK["query"]
+    rules = review_rules(store)
+    with pytest.raises(BadTaskData, match="the tree has 1 leaves"):
+        edit(store, candidate, draft.model_dump(mode="json"), "kirsten", "as it is", rules)
+    mended = draft.model_dump(mode="json")
+    mended["checkpoints"] = draft_of(
+        DraftForm.model_validate_json(json.dumps(scripts.DRAFT))
+    ).checkpoints.model_dump(mode="json")
+    edit(store, candidate, mended, "kirsten", "a tree", rules)
+    assert store.candidate(candidate.id).stage is Construction.PROVE
+
+
+def test_a_model_is_told_which_names_there_are_by_the_form_of_its_answer(
+    store, author, connect, started, scripts
+):
+    author.says("generate", scripts.TASK)
+    author.says("checkpoints", {"checkpoints": scripts.LEAVES})
+    refresh = started(small_steps=True)
+    generate.do(store, refresh.id, connect)
+    (_, task), (_, tree) = author.bodies
+    fields = task["response_format"]["json_schema"]["schema"]["properties"]
+    assert "python_execute" in fields["tools"]["items"]["enum"]
+    assert "enum" not in fields["files"]["items"], "there is no attachment to choose"
+    node = tree["response_format"]["json_schema"]["schema"]["properties"]["checkpoints"]["items"]
+    assert node["properties"]["looks_at"]["items"]["enum"] == ["totals.json"]
+    assert {"", "json_values"} <= set(node["properties"]["check"]["enum"])
 
 
 def test_a_nearly_repeated_seed_goes_on_and_the_reviewer_is_told(store, author, connect, started):

@@ -32,7 +32,7 @@ def test_a_task_that_passes_keeps_its_tree_and_goes_on_to_be_proven(
         ("validate", "clean"),
         ("checkpoints", "kept"),
     ]
-    assert dict(author.asked) == {"generate": 1, "classify": 1, "opinions": 1}
+    assert dict(author.asked) == {"generate": 1, "classify": 1, "opinions": 1, "requirements": 1}
 
 
 def test_an_augmented_task_is_rewritten_and_gets_a_new_tree(
@@ -90,7 +90,7 @@ def test_a_rewrite_that_adds_a_requirement_gets_a_leaf_for_it(
     author.says("augment", scripts.changed(scripts.TASK, query=query))
     thanks = [*scripts.TREE, scripts.leaf("text", "Thanks to all helpers")]
     author.says("checkpoints", {"checkpoints": scripts.TREE}, {"checkpoints": thanks})
-    refresh = started(require_coverage=True)
+    refresh = started()
     construct(store, refresh.id, connect)
     candidate = only(store, refresh)
     assert candidate.stage is Construction.PROVE
@@ -107,12 +107,102 @@ def test_a_requirement_that_no_tree_covers_quarantines_the_candidate(
     query = scripts.TASK["query"] + ' Add a text that ends with "Thanks to all helpers".'
     author.says("generate", scripts.changed(scripts.DRAFT, query=query))
     author.says("checkpoints", {"checkpoints": scripts.TREE})
-    refresh = started(require_coverage=True, max_asks=2)
+    refresh = started(max_asks=2)
     construct(store, refresh.id, connect)
     candidate = only(store, refresh)
     assert candidate.status is CandidateStatus.QUARANTINED
     assert "asks for explicitly: 'Thanks to all helpers'" in candidate.reason
     assert author.asked["checkpoints"] == 2
+
+
+def test_a_demand_in_other_words_gets_a_leaf_too_if_the_model_finds_none_for_it(
+    store, author, connect, started, scripts, construct
+):
+    gap = {"quote": "the largest and the smallest\n crop", "leaves": []}
+    author.says(
+        "requirements", {"requirements": [scripts.DEMANDS["requirements"][0], gap]}, scripts.DEMANDS
+    )
+    author.says("checkpoints", {"checkpoints": scripts.tree(weight=3.0)})
+    refresh = started()
+    construct(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert candidate.stage is Construction.PROVE
+    assert verdicts(store, candidate)[-1] == ("checkpoints", "regenerated")
+    missing = "no leaf scores what the query asks for explicitly: 'the largest and the smallest"
+    assert missing in author.requests("checkpoints")[0]
+    found = [(r.quote, r.leaves, r.origin.value) for r in sheet(store, candidate.id).coverage]
+    assert found == [
+        ("totals.json", ("total", "largest", "smallest"), "code"),
+        ("the total", ("total",), "model"),
+        ("the largest and the smallest crop", ("largest", "smallest"), "model"),
+    ]
+
+
+def test_a_demand_that_no_tree_of_the_rounds_meets_quarantines_the_candidate_for_coverage(
+    store, author, connect, started, scripts, construct
+):
+    gap = {"quote": "the largest and the smallest crop", "leaves": []}
+    author.says("requirements", {"requirements": [gap]})
+    author.says("checkpoints", *({"checkpoints": scripts.tree(weight=w)} for w in (2.0, 3.0)))
+    refresh = started(max_rewrites=1)
+    construct(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert candidate.status is CandidateStatus.QUARANTINED
+    assert author.asked["checkpoints"] == 2
+    (entry,) = store.quarantine_entries(item=candidate.id)
+    assert entry.rule == "coverage"
+    assert sheet(store, candidate.id).coverage[-1].leaves == ()
+
+
+def test_a_map_with_words_that_the_query_does_not_have_is_no_map(
+    store, author, connect, started, scripts, construct
+):
+    made_up = {"quote": "the average crop", "leaves": ["total"]}
+    no_leaf = {"quote": "the total", "leaves": ["root"]}
+    author.says("requirements", *({"requirements": [one]} for one in (made_up, no_leaf)))
+    refresh = started(max_asks=2)
+    construct(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert candidate.status is CandidateStatus.QUARANTINED
+    assert "'root' is not a leaf; the leaves are total, largest, smallest" in candidate.reason
+    assert "do not stand in the query" in author.requests("requirements")[1]
+
+
+def test_a_rewrite_makes_tree_and_map_anew_even_if_the_old_tree_would_do(
+    store, author, connect, started, scripts, construct
+):
+    """The added demand is one that only the model's map shows."""
+    query = scripts.TASK["query"] + " Round every figure to whole kilograms."
+    author.says("classify", {"verdict": "augmentation", "reasons": ["It is done in one step."]})
+    author.says("augment", scripts.changed(scripts.TASK, query=query))
+    rounded = {"quote": "Round every figure to whole kilograms", "leaves": []}
+    author.says(
+        "requirements", *({"requirements": [rounded | {"leaves": x}]} for x in ([], ["total"]))
+    )
+    author.says(
+        "checkpoints", {"checkpoints": scripts.TREE}, {"checkpoints": scripts.tree(weight=2.0)}
+    )
+    refresh = started()
+    construct(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert candidate.stage is Construction.PROVE
+    first, second = author.requests("checkpoints")
+    assert "Round every figure" in first
+    assert "no leaf scores what the query asks for explicitly: 'Round every figure" in second
+    assert store.draft(candidate.id).checkpoints.children[0].weight == 2.0
+    mapped = {one.quote: one.leaves for one in sheet(store, candidate.id).coverage}
+    assert mapped["Round every figure to whole kilograms"] == ("total",)
+    assert "the total" not in mapped
+
+
+def test_without_the_requirement_of_coverage_no_map_is_asked_for(
+    store, author, connect, started, construct
+):
+    refresh = started(require_coverage=False)
+    construct(store, refresh.id, connect)
+    assert author.asked["requirements"] == 0
+    (one,) = sheet(store, only(store, refresh).id).coverage
+    assert (one.quote, one.origin.value) == ("totals.json", "code")
 
 
 def test_a_deleted_task_leaves_the_flow_with_its_reasons(
@@ -309,7 +399,7 @@ def test_running_a_stage_again_asks_nothing(store, author, connect, started, con
     refresh = started()
     construct(store, refresh.id, connect)
     assert construct(store, refresh.id, connect) == ()
-    assert sum(author.asked.values()) == 3
+    assert sum(author.asked.values()) == 4
 
 
 def test_candidates_are_worked_on_at_once_but_not_all(
@@ -327,4 +417,4 @@ def test_every_step_says_what_made_it(store, author, connect, started):
     generate.do(store, refresh.id, connect)
     classify.do(store, refresh.id, connect)
     made = [(s.prompt_version, s.model_id, s.calls) for s in store.steps(only(store, refresh).id)]
-    assert made == [("generate@1", "wire-model-1", 1), ("classify@1", "wire-model-1", 1)]
+    assert made == [("generate@2", "wire-model-1", 1), ("classify@2", "wire-model-1", 1)]

@@ -46,6 +46,14 @@ _NAME = re.compile(r"[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+)*")
 _FIGURE = re.compile(r"\d[\d.,:]*\d|\d")
 _TIME = re.compile(r"(\d{1,2}):(\d\d)")
 _TABLE_SIDES = 4
+_MOST_WORDS = 5_000
+_IDLE = tuple(
+    """There is much to say about this, and it has been thought over with care. On the one side it
+    is clear, on the other side it is less so, as such things often are. Every point was looked
+    at, some of them twice, and what was found is written down here in good order. Whoever reads
+    this will see that the work was done well, and that all was kept in mind.""".split()  # noqa: SIM905 - it is prose
+)
+"""Sentences that fit any task and answer none."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,9 @@ def cheats_of(task: Task, inputs: Mapping[str, View], left: Mapping[str, View]) 
     ]
     if copied:
         found.append(Cheat("inputs copied", copied, task.query))
+    if words_asked := _least_words(task):
+        idle = _idle_talk(words_asked)
+        found.append(Cheat("idle talk of the length asked for", _dumped(task, idle), idle.text))
     for name, candidates in _candidates(task, everything.text):
         answer = "Final answer: " + " or ".join(candidates)
         found.append(Cheat(name, _dumped(task, _listed(candidates)), answer))
@@ -130,6 +141,19 @@ def _candidates(task: Task, text: str) -> Iterator[tuple[str, list[str]]]:
     for name, items in (("candidates enumerated", found), ("near candidates enumerated", near)):
         if listed := list(dict.fromkeys(items))[:_MOST_CANDIDATES]:
             yield name, listed
+
+
+def _least_words(task: Task) -> int:
+    """Return the most words that a check of length wants at least; 0 without such a check."""
+    checks = [n.verifier for n in task.checkpoints.leaves() if isinstance(n.verifier, Check)]
+    least = [c.args.get("min_words") for c in checks if c.name == "text_length"]
+    return min(max((n for n in least if isinstance(n, int)), default=0), _MOST_WORDS)
+
+
+def _idle_talk(words: int) -> _Heap:
+    """Return prose of that many words that says nothing about anything."""
+    said = (_IDLE * (words // len(_IDLE) + 1))[:words]
+    return _Heap(" ".join(said), ())
 
 
 def _flat(value: Any) -> Iterator[Any]:

@@ -45,6 +45,7 @@ def test_a_bank_goes_in_is_listed_shown_and_comes_out(command, folder):
     assert "The minutes are complete." in shown
     assert "Reference:    none" in shown
     assert "Difficulty:   human minutes 20, leaves 1, steps of the reference none" in shown
+    assert "Explicit requirements of the query" in shown
 
     out = folder.parent / "out"
     written = command("bank", "export", "parquet", str(out), "--bank", "minutes", "--json")

@@ -9,12 +9,15 @@ from stages.construct.answers.forms import (
     ClassForm,
     DraftForm,
     FindingsForm,
+    LeavesForm,
+    RequirementsForm,
     TaskForm,
     TreeForm,
+    narrowed,
     schema_of,
 )
 
-FORMS = [ClassForm, DraftForm, FindingsForm, TaskForm, TreeForm]
+FORMS = [ClassForm, DraftForm, FindingsForm, LeavesForm, RequirementsForm, TaskForm, TreeForm]
 ALLOWED = {
     "type",
     "enum",
@@ -59,3 +62,16 @@ def test_ranges_hold_though_the_schema_does_not_say_them(scripts, weight):
     text = json.dumps({"checkpoints": scripts.tree(weight=weight)})
     with pytest.raises(ValueError, match="weight"):
         TreeForm.model_validate_json(text)
+
+
+def test_a_bounded_schema_lets_no_list_go_on_for_ever():
+    schema = narrowed(TaskForm, {"tools": ["saw", "drill"], "files": []}, bounded=True)
+    fields = schema["properties"]
+    assert fields["tools"] == {
+        "type": "array",
+        "items": {"type": "string", "enum": ["saw", "drill"]},
+        "maxItems": 8,
+    }
+    assert fields["files"]["maxItems"] == 0
+    assert fields["title"]["maxLength"] == 100
+    assert "maxItems" not in str(narrowed(TaskForm, {}))

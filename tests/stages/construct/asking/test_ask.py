@@ -7,7 +7,9 @@ import pytest
 
 from stages.construct.answers.forms import ClassForm
 from stages.construct.asking.ask import Asks, Tally, as_is, ask
+from stages.construct.asking.fitting import fitted
 from stages.construct.asking.prompting import prompt
+from stages.construct.asking.tokens import tokens_of
 from taskdata.errors import BadTaskData, ModelRejected, ModelUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.transcript import Usage
@@ -39,7 +41,7 @@ def test_an_answer_comes_with_what_it_cost_and_who_gave_it(wire, asked):
     wire.then(wire.says(json.dumps(GOOD), input_tokens=100, output_tokens=20))
     result = asked()
     assert (result.answer.verdict, result.faults) == ("pass", ())
-    assert (result.prompt_version, result.tally.model_id) == ("classify@1", "wire-model-1")
+    assert (result.prompt_version, result.tally.model_id) == ("classify@2", "wire-model-1")
     assert result.tally.usage == Usage(input_tokens=100, output_tokens=20)
     assert result.tally.cost_usd == pytest.approx((100 * 0.25 + 20 * 2) / 1e6)
 
@@ -120,3 +122,24 @@ def test_an_unknown_price_makes_the_whole_sum_unknown():
     known, unknown = Tally(1, Usage(input_tokens=5), 0.5), Tally(1, Usage(input_tokens=7), None)
     both = known + unknown
     assert (both.calls, both.usage.input_tokens, both.cost_usd) == (2, 12, None)
+
+
+def test_where_an_invalid_answer_has_no_room_only_its_fault_is_told(wire, connect):
+    context = {"tools": (), "files": (), "tier": "workflow", "draft": "x " * 3_000}
+    opening = fitted("classify", context, 1_500)
+    least = tokens_of(opening.messages)
+    wire.then(wire.says("word " * 2_000))
+    wire.then(wire.says(json.dumps(GOOD)))
+
+    async def once():
+        client = connect(SPEC, None)
+        try:
+            return await ask(client, opening, ClassForm, as_is, Asks(2, 500, least + 60))
+        finally:
+            await client.close()
+
+    assert asyncio.run(once()).answer.verdict == "pass"
+    first, second = (seen.body["messages"] for seen in wire.seen)
+    assert [m["role"] for m in second] == ["system", "user", "assistant", "user"]
+    assert "the answer is not JSON" in second[-1]["content"]
+    assert len(second[1]["content"]) < len(first[1]["content"])

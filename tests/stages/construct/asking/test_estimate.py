@@ -31,15 +31,16 @@ def test_it_names_every_stage_of_every_candidate_and_asks_nothing(store, wire, c
     assert found.candidates == 3
     of_one = [ask for ask in found.asks if ask.task_id == found.asks[0].task_id]
     assert [(ask.prompt, ask.calls) for ask in of_one] == [
-        ("generate@1", 2),
-        ("classify@1", 2),
-        ("augment@1", 2),
-        ("repair@1", 2),
-        ("opinions@1", 4),
-        ("checkpoints@1", 6),
-        ("opinions@1", 6),
+        ("generate@2", 2),
+        ("classify@2", 2),
+        ("augment@2", 2),
+        ("repair@2", 2),
+        ("opinions@2", 4),
+        ("checkpoints@2", 6),
+        ("opinions@2", 6),
+        ("requirements@1", 8),
     ]
-    assert found.calls == 3 * 24
+    assert found.calls == 3 * 32
 
 
 def test_what_is_really_spent_stays_below(

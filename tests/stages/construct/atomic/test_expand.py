@@ -48,7 +48,7 @@ def test_an_expansion_is_drafted_and_its_chain_recorded(store, expanding, says):
     table, total = step.draft.reference.steps
     assert "beet" in table.result
     assert total.result == "53"
-    assert (step.calls, step.model_id, step.prompt_version) == (1, "wire-model-1", "expand@1")
+    assert (step.calls, step.model_id, step.prompt_version) == (1, "wire-model-1", "expand@2")
 
 
 def test_the_model_is_shown_what_the_exemplars_tools_answer(store, expanding, says, wire):

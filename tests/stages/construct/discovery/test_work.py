@@ -78,7 +78,7 @@ def test_requests_of_three_difficulties_become_seeds_that_say_where_they_come_fr
         "Labels for the summer show",
     )
     assert (made.model, made.model_id) == ("openai/gpt-5-mini", "wire-model-1")
-    assert made.prompts == ("discover@1", "reflect@1")
+    assert made.prompts == ("discover@2", "reflect@2")
     assert (result.rounds, result.mended, result.ended_by) == (1, 2, "")
     assert result.tally.calls == len(scripted.seen) == 2
     # The model corrected the faults that code had found: a tool's name, a person's address.

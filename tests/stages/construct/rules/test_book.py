@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 
@@ -9,6 +10,7 @@ from environments.tool_runtime.catalogue import catalogue
 from stages.construct.answers.drafts import draft_from, draft_of
 from stages.construct.answers.forms import DraftForm
 from stages.construct.rules.book import require, violations, wanted_tools
+from stages.construct.rules.tree import EXAMPLE
 from stages.construct.rules.violation import Rulebook
 from taskdata.banks.loader import load_bank
 from taskdata.errors import BadTaskData
@@ -154,3 +156,10 @@ def test_the_aim_of_an_augmentation_names_the_tools_wanted(origin, aim, tools):
         stage=Construction.GENERATE,
     )
     assert wanted_tools(candidate) == tools
+
+
+def test_the_example_of_the_instructions_is_no_requirement_of_a_task(broken, scripts):
+    rules = files("stages.construct.asking").joinpath("prompts", "_tree_rules.j2")
+    assert EXAMPLE in rules.read_text(encoding="utf-8")
+    copied = scripts.tree(requirement=EXAMPLE)
+    assert ("copied_example", "checkpoints.total.requirement") in broken(checkpoints=copied)

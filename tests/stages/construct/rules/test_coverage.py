@@ -2,9 +2,11 @@
 
 import pytest
 
-from stages.construct.rules.coverage import coverage_map
+from stages.construct.rules.coverage import coverage_map, named_requirement, uncovered
+from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.construct import TaskDraft
+from taskdata.schema.requirement import MapOrigin
 
 SHEETS = Check(name="xlsx_sheets", deliverable="a.xlsx", args={"names": ["Totals", "Notes"]})
 
@@ -14,18 +16,21 @@ def mapped():
     """Return the map of a task with that query as pairs of quote and leaves."""
 
     def make(query: str, *leaves: Checkpoint) -> dict[str, tuple[str, ...]]:
-        draft = TaskDraft(
-            title="A workbook",
-            query=query,
-            category="data_analysis",
-            capabilities=("logic",),
-            deliverables=({"name": "a.xlsx", "type": "xlsx"},),
-            tools=("python_execute",),
-            checkpoints=Checkpoint(id="root", requirement="It is right.", children=leaves),
-        )
-        return {one.quote: one.leaves for one in coverage_map(draft)}
+        return {one.quote: one.leaves for one in coverage_map(drafted(query, *leaves))}
 
     return make
+
+
+def drafted(query: str, *leaves: Checkpoint) -> TaskDraft:
+    return TaskDraft(
+        title="A workbook",
+        query=query,
+        category="data_analysis",
+        capabilities=("logic",),
+        deliverables=({"name": "a.xlsx", "type": "xlsx"},),
+        tools=("python_execute",),
+        checkpoints=Checkpoint(id="root", requirement="It is right.", children=leaves),
+    )
 
 
 def leaf(name: str, requirement: str, verifier: Check | Judge) -> Checkpoint:
@@ -69,3 +74,34 @@ def test_a_new_query_has_a_new_map(mapped):
     deck = judged("deck", "The deck has 6 slides.")
     assert "two charts" not in mapped("Write six slides.", deck)
     assert mapped("Write six slides and two charts.", deck)["two charts"] == ()
+
+
+def test_a_model_cannot_declare_a_file_covered_that_no_leaf_looks_at():
+    draft = drafted("Make a.xlsx kindly.", judged("tone", "It is kind."))
+    named = [named_requirement(draft, quote, ["tone"]) for quote in ("a.xlsx", "kindly")]
+    found = {one.quote: (one.leaves, one.origin) for one in coverage_map(draft, named)}
+    assert found == {"a.xlsx": ((), MapOrigin.CODE), "kindly": (("tone",), MapOrigin.MODEL)}
+    assert [one.rule for one in uncovered(draft, named)] == ["coverage"]
+
+
+def test_what_a_model_named_ends_with_its_words_and_its_leaves():
+    before = drafted("Make a.xlsx,\nin  good order.", leaf("sheets", "It is there.", SHEETS))
+    named = named_requirement(before, "\u201cin good order.\u201d", ["sheets"])
+    assert named.quote == "in good order"
+    other_tree = drafted(before.query, judged("tone", "It is kind."))
+    assert coverage_map(other_tree, [named])[-1].leaves == ()
+    other_query = drafted("Make a.xlsx.", leaf("sheets", "It is there.", SHEETS))
+    assert [one.quote for one in coverage_map(other_query, [named])] == ["a.xlsx"]
+
+
+@pytest.mark.parametrize(
+    ("quote", "told"),
+    [
+        ("in bad order", "do not stand in the query"),
+        ("in", "has 2 characters"),
+        ("order " * 60, "3 to 300 name one requirement"),
+    ],
+)
+def test_a_quote_is_words_of_the_query_for_one_requirement(quote, told):
+    with pytest.raises(BadTaskData, match=told):
+        named_requirement(drafted("Make a.xlsx in good order.", judged("tone", "Ok.")), quote, [])

@@ -119,3 +119,17 @@ def test_the_mutation_score_is_over_all_mutants_of_what_is_named():
     assert mutation_score([Resistance()]) is None
     assert not CheatScore(name="x", score=3.0).is_paid
     assert CheatScore(name="x", score=3.01).is_paid
+
+
+def test_a_tree_that_counts_words_is_paid_for_idle_talk(new_task):
+    size = {"min_words": 120, "max_words": 130}
+    check = Check(name="text_length", deliverable="note.md", args=size)
+    long = Checkpoint(id="long", requirement="It has about 125 words.", verifier=check)
+    note = DeliverableSpec(name="note.md", type="md")
+    tree = Checkpoint(id="root", requirement="It is right.", children=(long,))
+    counted = new_task("note", query="Write it.", deliverables=(note,), checkpoints=tree)
+    found = asyncio.run(resistance_of(counted, {}, None))
+    paid = {cheat.name: cheat.score for cheat in found.cheats}
+    assert paid["idle talk of the length asked for"] == 10
+    assert paid["everything dumped"] == 0
+    assert found.best_cheat == 10
