@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from dashboards.pages.expectations import plain_value
 from flows.cli import console
 from flows.cli.bank.stopped_candidates import write_quarantine
-from flows.cli.bank.trees import cut, plain_value, write_tree
+from flows.cli.bank.trees import cut, write_tree
 from flows.cli.reviewing.checklists import written
 from taskdata.schema.review import ChecklistItem
 

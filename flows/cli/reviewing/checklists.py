@@ -2,19 +2,15 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.cli import console
 from taskdata.errors import Misuse
-from taskdata.schema.review import (
-    NOTE_CHARACTERS,
-    Answer,
-    Checklist,
-    ChecklistItem,
-    ItemAnswer,
-)
+
+if TYPE_CHECKING:
+    from taskdata.schema.review import Answer, Checklist, ChecklistItem, ItemAnswer
 
 YesOption = Annotated[
     bool, typer.Option("--yes", help="Answer every item that is not named otherwise with yes.")
@@ -29,7 +25,7 @@ NoteOption = Annotated[
     list[str] | None, typer.Option("--note", help="ITEM=TEXT, a note on an answer; repeatable.")
 ]
 
-_MEANT: dict[str, Answer] = {
+_MEANT: "dict[str, Answer]" = {
     "y": "yes",
     "yes": "yes",
     "n": "no",
@@ -45,7 +41,7 @@ def answered(
     notes: Iterable[str] | None,
     *,
     rest_is_yes: bool,
-) -> Checklist:
+) -> "Checklist":
     """Return the checklist that options give.
 
     Args:
@@ -57,6 +53,8 @@ def answered(
     Raises:
         Misuse: if an item is unknown or named twice, or a note is on an item without an answer.
     """
+    from taskdata.schema.review import ChecklistItem, ItemAnswer
+
     answers: dict[ChecklistItem, Answer] = {}
     given: tuple[tuple[Answer, Iterable[str]], ...] = (("no", no or ()), ("unsure", unsure or ()))
     for answer, names in given:
@@ -81,12 +79,14 @@ def is_asked_here() -> bool:
     return sys.stdin.isatty() and console.out.is_terminal
 
 
-def asked(task_id: str, title: str) -> Checklist:
+def asked(task_id: str, title: str) -> "Checklist":
     """Ask a person the items of the checklist about one task; return the answers.
 
     Raises:
         Misuse: if the input ends.
     """
+    from taskdata.schema.review import ChecklistItem
+
     console.heading(f"\n{task_id}: {title}")
     console.say("y: yes, n: no, u: unsure; what follows it is a note")
     return tuple(_one(item) for item in ChecklistItem)
@@ -104,8 +104,10 @@ def line(question: str) -> str:
         raise Misuse("the answers ended early; about this task nothing was decided") from exc
 
 
-def written(checklist: Sequence[ItemAnswer]) -> str:
+def written(checklist: "Sequence[ItemAnswer]") -> str:
     """Return a checklist in one line."""
+    from taskdata.schema.review import ChecklistItem
+
     wrong = [str(one) for one in checklist if one.answer != "yes" or one.note]
     yes = sum(one.answer == "yes" for one in checklist)
     if not checklist:
@@ -113,7 +115,9 @@ def written(checklist: Sequence[ItemAnswer]) -> str:
     return "; ".join([f"yes to {yes} of {len(ChecklistItem)}", *wrong])
 
 
-def _one(item: ChecklistItem) -> ItemAnswer:
+def _one(item: "ChecklistItem") -> "ItemAnswer":
+    from taskdata.schema.review import NOTE_CHARACTERS, ItemAnswer
+
     while True:
         word, _, note = line(f"{item.question} ").partition(" ")
         answer = _MEANT.get(word.lower().rstrip(",:;"))
@@ -125,7 +129,9 @@ def _one(item: ChecklistItem) -> ItemAnswer:
             return ItemAnswer(item=item, answer=answer, note=note.strip())
 
 
-def _item(name: str) -> ChecklistItem:
+def _item(name: str) -> "ChecklistItem":
+    from taskdata.schema.review import ChecklistItem
+
     try:
         return ChecklistItem(name)
     except ValueError as exc:
@@ -133,7 +139,9 @@ def _item(name: str) -> ChecklistItem:
         raise Misuse(f"{name[:60]!r} is no item of the checklist; there are: {known}") from exc
 
 
-def _note(given: str) -> tuple[ChecklistItem, str]:
+def _note(given: str) -> "tuple[ChecklistItem, str]":
+    from taskdata.schema.review import NOTE_CHARACTERS
+
     name, equals, text = given.partition("=")
     if not equals or not text.strip():
         raise Misuse(f"--note {given[:60]!r}: expected ITEM=TEXT")
