@@ -24,7 +24,7 @@ from flows.cli.bank import (
     stopped_seeds,
     withdrawing,
 )
-from flows.cli.reviewing import agreeing, deciding
+from flows.cli.reviewing import agreeing, deciding, opening
 from flows.cli.runs import (
     compare,
     comparing,
@@ -82,6 +82,7 @@ for command in ("show", "edit", "override", "regate", "drop"):
 reviews.app.command("approve")(deciding.approve)
 reviews.app.command("reject")(deciding.reject)
 reviews.app.command("send-back")(deciding.send_back)
+reviews.app.command("open")(opening.open_pages)
 reviews.app.command("agreement")(agreeing.agreement)
 for command in ("override", "regate", "drop"):
     reviews.app.command(command)(getattr(stopped_candidates, command))

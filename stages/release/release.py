@@ -8,10 +8,10 @@ from pathlib import Path
 from quality.bank_statistics import bank_statistics
 from stages.construct.assembling import assembled
 from stages.construct.history import reference_kind
-from stages.release.agreement import agreement_of
-from stages.release.evidence import evidence_of, evidence_of_task
 from stages.release.quarantine import decisions_behind
-from stages.release.votes import outcome
+from stages.release.reviewing.agreement import agreement_of
+from stages.release.reviewing.evidence import evidence_of, evidence_of_task
+from stages.release.reviewing.votes import outcome
 from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.banks.loader import load_bank
 from taskdata.errors import Misuse, StageFailed

@@ -91,7 +91,7 @@ def test_seeds_in_the_inbox_become_a_bank_that_the_next_night_evaluates(
     assert message["text"].endswith(form)
 
     move = next(task for task in waiting if task.startswith("we-move"))
-    click_until_taken(api, form, partial(fill_in, "approve those named", move, "kirsten", ""))
+    click_until_taken(api, form, partial(fill_in, "approve those named", move, "kirsten", "read"))
     api.wait(
         "the approval",
         lambda: asked_of(home, lambda store: len(awaiting(store))) == len(waiting) - 1,

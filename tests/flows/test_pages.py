@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from stages.release.reviewing.deciding import approve_all
 
 from flows.banks.releasing import publish_bank
 from flows.cli.runs.dashboard import dashboard
@@ -14,7 +15,6 @@ from flows.publishing import publish
 from flows.site import write_all
 from stages.prepare.confirm import confirmation_id
 from stages.release.release import compose, release
-from stages.release.review import approve_all
 from taskdata.schema.construct import (
     Construction,
     ConstructionStep,

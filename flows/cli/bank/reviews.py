@@ -14,7 +14,7 @@ from flows.cli.options import JsonOption
 from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
-    from stages.release.votes import Standing
+    from stages.release.reviewing.votes import Standing
     from taskdata.schema.construct import Candidate
     from taskdata.store import Store
 
@@ -83,7 +83,7 @@ def _viewer(given: str | None) -> str:
 
 
 def _entry(store: "Store", candidate: "Candidate") -> dict[str, object]:
-    from stages.release.votes import standing
+    from stages.release.reviewing.votes import standing
     from taskdata.schema.construct import CandidateStatus, Construction
 
     draft = store.draft(candidate.id)
@@ -152,8 +152,9 @@ def edit(
     comment: Annotated[str, typer.Option(help="Why.")] = "",
 ) -> None:
     """Change a candidate's draft; it is checked and proven again before it can be approved."""
+    from stages.release.reviewing.deciding import edit as change
+
     from stages.construct.rules.book import review_rules
-    from stages.release.review import edit as change
     from stages.release.review import sheet
 
     store = _store()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def agreement(refresh: RefreshOption = None, as_json: JsonOption = False) -> None:
     """Show how far reviewers agree on the verdict and on each item of the checklist."""
     from flows.config import load_settings
-    from stages.release.agreement import agreement_of
+    from stages.release.reviewing.agreement import agreement_of
     from taskdata.store import Store
 
     found = agreement_of(Store.open(load_settings().address), refresh)

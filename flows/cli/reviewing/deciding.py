@@ -19,7 +19,7 @@ from flows.cli.reviewing.checklists import (
 from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
-    from stages.release.votes import Standing
+    from stages.release.reviewing.votes import Standing
     from taskdata.schema.construct import Candidate
     from taskdata.schema.review import Checklist, Verdict
     from taskdata.store import Store
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CandidatesArgument = Annotated[list[str], typer.Argument(help="Candidate or task ids.")]
 WhyOption = Annotated[str, typer.Option("--comment", help="Why; a note can stand for it.")]
 
-_DONE: "dict[Verdict, str]" = {
+_DONE: dict[str, str] = {
     "approve": "approved",
     "reject": "rejected",
     "send_back": "sent back",
@@ -142,7 +142,7 @@ def _decide(
     comment: str,
     checklist: "Checklist",
 ) -> None:
-    from stages.release.review import decide
+    from stages.release.reviewing.deciding import decide
 
     now = decide(store, candidate, verdict, reviewer, comment, checklist)
     console.say(f"{candidate.task_id}: {_told(now)}")

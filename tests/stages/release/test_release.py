@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from stages.release.reviewing.deciding import approve_all
 
 from stages.release.release import (
     Composition,
@@ -12,7 +13,6 @@ from stages.release.release import (
     diff,
     release,
 )
-from stages.release.review import approve_all
 from taskdata.canary import canary_of
 from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.construct import CandidateStatus, Construction, Refresh, RefreshConfig

@@ -3,10 +3,11 @@
 from datetime import UTC, datetime
 
 import pytest
+from stages.release.reviewing.deciding import decide, edit
 
 from stages.construct.assembling import assembled
 from stages.construct.history import found_violations, is_sent_back
-from stages.release.review import awaiting, decide, edit, find, sheet
+from stages.release.review import awaiting, find, sheet
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import CandidateStatus, Construction, Origin
 from taskdata.schema.review import ALL_YES, ItemAnswer

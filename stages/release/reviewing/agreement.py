@@ -1,7 +1,7 @@
 """How far the reviewers of candidates agree, of one refresh or of all."""
 
 from quality.agreement.reviews import ReviewPair, review_agreement
-from stages.release.votes import blind_pairs
+from stages.release.reviewing.votes import blind_pairs
 from taskdata.schema.review import ReviewAgreement
 from taskdata.store import Store
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from stages.release.votes import blind_pairs, standing, visible
+from stages.release.reviewing.votes import blind_pairs, standing, visible
 from taskdata.schema.construct import ReviewDecision
 
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
