@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quality.agreement.label_marks import kappa_of_kind
-from quality.statistics.bootstrap import Chosen, bootstrapped, drawn_rows, rows_by_task
+from quality.statistics.bootstrap import (
+    Chosen,
+    bootstrapped,
+    drawn_rows,
+    rows_by_task,
+    varying,
+)
 from taskdata.schema.construct import ReviewDecision
 from taskdata.schema.review import (
     ANSWERS,
@@ -73,7 +79,7 @@ def review_agreement(pairs: Sequence[ReviewPair]) -> ReviewAgreement | None:
                 tasks=len({one.task for one, known in zip(ordered, column, strict=True) if known}),
                 agreed=int((same & column).sum()),
                 pairs=count,
-                kappa=kappa,
+                kappa=varying(kappa),
             )
             for kind, column, same, count, kappa in zip(
                 _KINDS, both.T, (first == second).T, counts, kappas, strict=True

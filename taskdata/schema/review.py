@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from taskdata.schema.base import Value
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 Answer = Literal["yes", "no", "unsure"]
 ANSWERS: tuple[Answer, ...] = ("yes", "no", "unsure")

@@ -20,6 +20,7 @@ from taskdata.schema.construct import (
     RefreshStatus,
     ReviewDecision,
 )
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.evidence import (
     Adversaries,
     CheatPaid,
@@ -34,7 +35,6 @@ from taskdata.schema.review import ChecklistItem, ItemAgreement, ItemAnswer, Rev
 from taskdata.schema.rewriting import Increase, RewriteMagnitude, RewritingTable, SourceOutcomes
 from taskdata.schema.run import StageReport
 from taskdata.schema.statistics import BankStatistics, LeafCounts
-from taskdata.schema.summary import Estimate
 from taskdata.schema.task import Tier
 from taskdata.schema.withdrawal import Withdrawal
 
