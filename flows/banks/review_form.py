@@ -86,7 +86,7 @@ def _tree(draft: TaskDraft) -> Iterator[str]:
         yield (
             "  " * depth
             + f"- {node.weight:g} × {_line(node.requirement)}"
-            + (f": {'; '.join(said[:6])}" if said else "")
+            + (f" ({'; '.join(said[:6])})" if said else "")
         )
     if len(nodes) > _NODES:
         yield f"- and {len(nodes) - _NODES} more"

@@ -57,7 +57,8 @@ def fill_in(decision, names, reviewer, reason, page):
     page.get_by_role("button", name="Open menu").first.click()
     page.get_by_role("menuitem", name="Resume").click()
     form = page.get_by_role("dialog")
-    form.get_by_role("button", name="Select").click()
+    # The decision comes first, then the items of the checklist.
+    form.get_by_role("button", name="Select").first.click()
     page.get_by_role("option", name=decision, exact=True).click()
     for box, text in zip(form.get_by_role("textbox").all(), (names, reviewer, reason), strict=True):
         box.fill(text)
