@@ -114,6 +114,17 @@ class Case:
     """What prompts did not show because they would have been too long, by their version."""
 
     @property
+    def window(self) -> Window:
+        """How long prompts and replies may be.
+
+        Raises:
+            Misuse: the refresh asks no model.
+        """
+        if self.shop.window is None:
+            raise Misuse("this refresh asks no model; start another one with --model")
+        return self.shop.window
+
+    @property
     def attempt(self) -> int:
         """How often the candidate has been at this stage, from 1."""
         return 1 + sum(step.stage is self.stage for step in self.steps)
@@ -173,8 +184,8 @@ class Case:
         `forms.narrowed`, unless there is a `schema`. What the prompt has to leave out is noted in
         `left_out`.
         """
-        config, client, window = self.shop.config, self.shop.client, self.shop.window
-        if client is None or window is None:
+        config, client, window = self.shop.config, self.shop.client, self.window
+        if client is None:
             raise Misuse("this refresh asks no model; start another one with --model")
         schema = schema or narrowed(form, choices, bounded=window.is_local)
         room = window.prompt_tokens - (0 if window.is_local else tokens_of((), schema))

@@ -16,6 +16,7 @@ from taskdata.schema.agent import ModelSpec
 from taskdata.schema.base import RelativePath, Sha256, Slug, Value
 from taskdata.schema.checkpoint import Checkpoint
 from taskdata.schema.planning import PlanningCase
+from taskdata.schema.review import Checklist
 from taskdata.schema.run import SandboxName
 from taskdata.schema.safety import SafetyRules
 from taskdata.schema.seed import LanguageCode
@@ -114,6 +115,8 @@ class RefreshConfig(Value):
     """Whether a second solution is drafted without sight of the tree, to confirm the reference."""
     review: ReviewMode = "defer"
     """`defer`: end, the CLI decides later; `wait`: pause for the form; `auto`: approve all left."""
+    reviewers: int = Field(default=1, ge=1, le=5)
+    """Different people who must give the same verdict about a task before it counts."""
     sandbox: SandboxName = "bubblewrap"
     """Where tasks are proved."""
     language: LanguageCode | None = None
@@ -142,7 +145,9 @@ class RefreshConfig(Value):
     @property
     def drafts_in_steps(self) -> bool:
         """Whether task and tree are drafted in two questions."""
-        return self.model.provider == "local" if self.small_steps is None else self.small_steps
+        if self.small_steps is None:
+            return self.model is not None and self.model.provider == "local"
+        return self.small_steps
 
     @property
     def models(self) -> tuple[tuple[ModelSpec, str | None], ...]:
@@ -158,6 +163,15 @@ class RefreshConfig(Value):
             raise ValueError("a refresh needs a model that writes tasks")
         if self.plan_words is not None and self.plan_cases is None:
             raise ValueError("plan_words are for planning cases: give plan_cases, too")
+        return self
+
+    @model_validator(mode="after")
+    def _reviewed(self) -> Self:
+        if self.review == "auto" and self.reviewers > 1:
+            raise ValueError(
+                f"review `auto` approves without a look, and reviewers is {self.reviewers}; "
+                "leave one of them out"
+            )
         return self
 
     @field_validator("base")
@@ -330,9 +344,10 @@ class ReviewDecision(Value):
     """What a person decided about a candidate."""
 
     candidate_id: str
-    decision: Literal["approve", "reject", "edit"]
+    decision: Literal["approve", "reject", "send_back", "edit"]
     reviewer: str = Field(min_length=1, max_length=200)
     comment: str = Field(default="", max_length=10_000)
+    checklist: Checklist = ()
     draft: TaskDraft | None = None
     """Of an edit: the draft from now on."""
     at: datetime

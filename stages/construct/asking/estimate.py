@@ -230,7 +230,7 @@ def _shop(store: Store, config: RefreshConfig) -> Workshop:
         client=recorded_client(refresh, None, CallRecorder(store)),
         tools=offered_tools(store, config),
         exemplars=base_tasks(store, config.base),
-        window=window_of(config.model, config.max_prompt_tokens, config.max_reply_tokens),
+        window=window_of(config.author[0], config.max_prompt_tokens, config.max_reply_tokens),
     )
 
 

@@ -30,7 +30,7 @@ async def named_requirements(
         "leaves_shown": leaves,
     }
     choices = {"leaves": [node["id"] for node in leaves]}
-    if case.shop.window.is_local:
+    if case.window.is_local:
         # Small models put quotes in words of their own.
         choices["quote"] = clauses(draft.query)
     return await case.ask("requirements", shown, RequirementsForm, accept, choices=choices)

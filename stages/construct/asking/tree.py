@@ -59,7 +59,7 @@ async def written_tree(
             LeavesForm,
             lambda form: accept(nodes_of(form)),
             choices=choices,
-            schema=_leaves_schema(draft) if case.shop.window.is_local else None,
+            schema=_leaves_schema(draft) if case.window.is_local else None,
         )
     return await case.ask(
         "checkpoints",
