@@ -102,10 +102,11 @@ def _tasks(store: Store, run_id: str, limits: GateLimits) -> list[tuple[Suite, R
     run = store.run(run_id)
     config, withdrawn = run.config, store.withdrawn_of_release(run.release_hash)
     tasks = [task for h, task in store.tasks_of_run(run_id).items() if h not in withdrawn]
+    tools = list(catalogue())
     return [
         (
-            tasks_suite(rules_for(config, limits.tasks)),
-            task_rows(tasks, list(catalogue()), list(check_library())),
+            tasks_suite(rules_for(config, limits.tasks), tools, list(check_library())),
+            task_rows(tasks, tools),
         )
     ]
 

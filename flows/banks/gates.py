@@ -154,7 +154,8 @@ def _candidates(
     checks: Sequence[str],
     limits: GateLimits,
 ) -> tuple[Suite, Rows]:
-    return candidates_suite(limits.task_rules, safety), candidate_rows(tasks, tools, checks)
+    suite = candidates_suite(limits.task_rules, tools, checks, safety)
+    return suite, candidate_rows(tasks, tools)
 
 
 def _trees(
@@ -164,8 +165,7 @@ def _trees(
     _checks: Sequence[str],
     limits: GateLimits,
 ) -> tuple[Suite, Rows]:
-    rules = limits.tree_rules
-    return checkpoint_trees_suite(rules), tree_rows(tasks, tools, rules)
+    return checkpoint_trees_suite(limits.tree_rules), tree_rows(tasks, tools)
 
 
 def _files(

@@ -38,8 +38,11 @@ class GateFailure(Value):
     """One expectation that did not hold, with rows that broke it."""
 
     expectation: str
+    rule: str | None = None
+    """Its name, by which a person can override it; None: recorded before it had one."""
     level: GateLevel = GateLevel.STOP
     column: str | None = None
+    """The column that it looks at; None: it is about several, or about the table."""
     unexpected_count: int = Field(default=0, ge=0)
     rows: tuple[str, ...] = ()
     """Ids of up to 20 offending rows."""
