@@ -13,6 +13,7 @@ from flows import publishing
 from quality.data_docs import data_docs
 from quality.gates import Suite, hold, require, still_holds
 from quality.limits import GateLimits
+from quality.outcomes import expectation_outcomes
 from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
 from quality.suites.tasks import rules_for, task_rows, tasks_suite
 from quality.suites.trial_scores import trial_rows, trial_scores_suite
@@ -48,7 +49,7 @@ def hold_gate(
     for suite, rows in GATES[gate](store, run_id, limits):
         result, validation = hold(suite, rows, run_id, overridden)
         result = keep(store, result, validation)
-        store.record_gate(result)
+        store.record_gate(result, expectation_outcomes(validation))
         results.append(result)
     for result in results:
         require(result)

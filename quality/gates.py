@@ -39,6 +39,7 @@ _VALUES_SHOWN = 3
 _VALUE_LENGTH = 60
 _GROUPS_SHOWN = 30
 _GROUP = "group"
+_SOME_ROWS = "rows"
 _NAN_VALUES, _NAN_COLUMNS = "nan_values", "nan_columns"
 """How many of a row's values are NaN, and of which columns; every suite looks at it."""
 
@@ -246,9 +247,10 @@ def _always(suite: Suite, some_left: bool) -> list["Expectation"]:
     says = "no number is NaN: what is not measured is None"
     always = [rule(_NAN_COLUMNS, between(_NAN_VALUES, says, high=0), shows=_NAN_COLUMNS)]
     if some_left:
-        always.append(some_rows("there is at least one row left that is not in quarantine"))
+        says = "there is at least one row left that is not in quarantine"
+        always.append(rule(_SOME_ROWS, some_rows(says)))
     elif not suite.may_be_empty:
-        always.append(some_rows("there is at least one row to look at"))
+        always.append(rule(_SOME_ROWS, some_rows("there is at least one row to look at")))
     return always
 
 

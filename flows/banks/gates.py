@@ -13,6 +13,7 @@ from environments.tool_runtime.catalogue import catalogue
 from flows.gates import Rows, keep
 from quality.gates import Suite, hold, quarantine_findings, require
 from quality.limits import GateLimits
+from quality.outcomes import expectation_outcomes
 from quality.safety.personal import masked
 from quality.suites.bank import BankFacts, bank_rows, bank_suite
 from quality.suites.candidates import candidate_rows, candidates_suite
@@ -229,7 +230,7 @@ def _held(
 ) -> tuple[GateResult, dict[str, tuple[Finding, ...]]]:
     result, validation = hold(suite, rows, subject, overridden)
     result = keep(store, result, validation)
-    store.record_bank_gate(result)
+    store.record_bank_gate(result, expectation_outcomes(validation))
     return result, quarantine_findings(validation)
 
 

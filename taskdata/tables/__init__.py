@@ -45,7 +45,7 @@ from taskdata.tables.evaluation import (
 )
 from taskdata.tables.history import NightRow
 
-REVISION = "0021"
+REVISION = "0022"
 """The Alembic revision of these tables."""
 
 __all__ = [
