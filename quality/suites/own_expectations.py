@@ -12,12 +12,23 @@ from great_expectations.expectations.expectation import (
     ColumnMapExpectation,
     ColumnPairMapExpectation,
 )
-from great_expectations.expectations.metrics import map_metric_provider as metrics
+from great_expectations.expectations.metrics.map_metric_provider.column_condition_partial import (
+    column_condition_partial,
+)
+from great_expectations.expectations.metrics.map_metric_provider.column_map_metric_provider import (
+    ColumnMapMetricProvider,
+)
+from great_expectations.expectations.metrics.map_metric_provider.column_pair_condition_partial import (  # noqa: E501
+    column_pair_condition_partial,
+)
+from great_expectations.expectations.metrics.map_metric_provider.column_pair_map_metric_provider import (  # noqa: E501
+    ColumnPairMapMetricProvider,
+)
 
 from taskdata.schema.network import private_addresses
 
 
-class _AmongOthers(metrics.ColumnPairMapMetricProvider):
+class _AmongOthers(ColumnPairMapMetricProvider):
     """Whether a value is one of those that another column lists in the same row."""
 
     condition_metric_name = "column_pair_values.a_among_b"
@@ -32,7 +43,7 @@ class _AmongOthers(metrics.ColumnPairMapMetricProvider):
     )
     condition_value_keys = ()
 
-    @metrics.column_pair_condition_partial(engine=PandasExecutionEngine)
+    @column_pair_condition_partial(engine=PandasExecutionEngine)  # type: ignore[untyped-decorator]
     def _pandas(cls, column: Any, others: Any, **_: Any) -> Any:  # noqa: N805
         found = [value in listed for value, listed in zip(column, others, strict=True)]
         return pd.Series(found, index=column.index, dtype=bool)
@@ -49,13 +60,13 @@ class ExpectColumnPairValuesAToBeAmongB(ColumnPairMapExpectation):
     args_keys = ("column_A", "column_B")
 
 
-class _PublicHosts(metrics.ColumnMapMetricProvider):
+class _PublicHosts(ColumnMapMetricProvider):
     """Whether a host's pattern names no address inside some network."""
 
     condition_metric_name = "column_values.public_host"
     condition_value_keys = ()
 
-    @metrics.column_condition_partial(engine=PandasExecutionEngine)
+    @column_condition_partial(engine=PandasExecutionEngine)
     def _pandas(cls, column: Any, **_: Any) -> Any:  # noqa: N805
         found = [not private_addresses([host]) for host in column]
         return pd.Series(found, index=column.index, dtype=bool)
