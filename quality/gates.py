@@ -233,14 +233,14 @@ def _part_frame(suite: Suite, part: str, rows: Sequence[Row]) -> Frame:
 def _nan(row: Row, parts: Iterable[str]) -> dict[str, Any]:
     """Return how many values of a row and of its parts are NaN, and their columns."""
     names = _nan_columns(row)
-    names += [
-        f"{part}.{name}" for part in parts for inner in row[part] for name in _nan_columns(inner)
-    ]
+    for part in parts:
+        names += [f"{part}.{name}" for inner in row[part] for name in _nan_columns(inner)]
     return {_NAN_VALUES: len(names), _NAN_COLUMNS: names}
 
 
 def _nan_columns(row: Row) -> list[str]:
-    return [name for name, value in row.items() if type(value) is float and value != value]
+    # Nothing but NaN differs from itself.
+    return [name for name, value in row.items() if value != value]
 
 
 def _always(suite: Suite, some_left: bool) -> list["Expectation"]:

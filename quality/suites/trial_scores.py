@@ -117,12 +117,12 @@ def _leaves(result: TrialResult, task: Task) -> dict[str, Any]:
     """Return the leaves that are scored and those asked for, and which of them are not both."""
     if result.score is None:
         return dict.fromkeys(("leaves_scored", "leaves_of_task", "unmatched_leaves"))
-    scored = {leaf.leaf_id for leaf in result.score.leaves}
-    asked = {leaf.id for leaf in task.checkpoints.leaves()}
+    scored = sorted({leaf.leaf_id for leaf in result.score.leaves})
+    asked = sorted({leaf.id for leaf in task.checkpoints.leaves()})
     return {
-        "leaves_scored": ", ".join(sorted(scored)),
-        "leaves_of_task": ", ".join(sorted(asked)),
-        "unmatched_leaves": sorted(scored ^ asked),
+        "leaves_scored": ", ".join(scored),
+        "leaves_of_task": ", ".join(asked),
+        "unmatched_leaves": [] if scored == asked else sorted({*scored} ^ {*asked}),
     }
 
 
