@@ -141,8 +141,9 @@ def measure_gates(count: int, sha256: str) -> None:
     """Print how long the gates over tasks and their trees take."""
     tasks = list(synthetic(count, sha256))
     began, worked = time.perf_counter(), time.process_time()
-    rows = task_rows(tasks, set(catalogue()), set(check_library()))
-    result, _ = hold(tasks_suite(TaskRules()), rows, "benchmark")
+    rows, tools = task_rows(tasks, set(catalogue())), set(catalogue())
+    suite = tasks_suite(TaskRules(), tools, set(check_library()))
+    result, _ = hold(suite, rows, "benchmark")
     trees, _ = hold(checkpoint_trees_suite(), tree_rows(tasks, set(catalogue())), "benchmark")
     seconds, worked = time.perf_counter() - began, time.process_time() - worked
     broken = [failure.expectation for failure in (*result.failures, *trees.failures)]

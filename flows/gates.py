@@ -13,6 +13,7 @@ from flows import publishing
 from quality.data_docs import data_docs
 from quality.gates import Suite, hold, require, still_holds
 from quality.limits import GateLimits
+from quality.outcomes import expectation_outcomes
 from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
 from quality.suites.tasks import rules_for, task_rows, tasks_suite
 from quality.suites.trial_scores import trial_rows, trial_scores_suite
@@ -48,7 +49,7 @@ def hold_gate(
     for suite, rows in GATES[gate](store, run_id, limits):
         result, validation = hold(suite, rows, run_id, overridden)
         result = keep(store, result, validation)
-        store.record_gate(result)
+        store.record_gate(result, expectation_outcomes(validation))
         results.append(result)
     for result in results:
         require(result)
@@ -102,10 +103,11 @@ def _tasks(store: Store, run_id: str, limits: GateLimits) -> list[tuple[Suite, R
     run = store.run(run_id)
     config, withdrawn = run.config, store.withdrawn_of_release(run.release_hash)
     tasks = [task for h, task in store.tasks_of_run(run_id).items() if h not in withdrawn]
+    tools = list(catalogue())
     return [
         (
-            tasks_suite(rules_for(config, limits.tasks)),
-            task_rows(tasks, list(catalogue()), list(check_library())),
+            tasks_suite(rules_for(config, limits.tasks), tools, list(check_library())),
+            task_rows(tasks, tools),
         )
     ]
 

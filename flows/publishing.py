@@ -21,6 +21,7 @@ from dashboards.visible_text import visible
 from flows.agreement.cards import listed_judges
 from flows.config import Settings
 from flows.failures import failures_of
+from flows.gate_docs import write_docs
 from flows.history import record_night
 from flows.notices.telling import notify_regression
 from flows.serving.dashboards import dashboard_url
@@ -89,12 +90,11 @@ def _write_dashboard(
     morning: Morning | None = None,
 ) -> Path:
     """Write a run's page, with the Data Docs of its gates beside it; return where it is."""
-    from dashboards.gate_docs import write_gate_docs
     from dashboards.run_folder import write_run_folder
 
     folder = settings.run_folder(summary.run.id)
     folder.mkdir(parents=True, exist_ok=True)
-    data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
+    data_docs = write_docs(settings, store, summary.gates, folder)
     cards = listed_judges(settings, store, summary.run.id)
     site = settings.site_folder
     return write_run_folder(

@@ -10,14 +10,22 @@ judged over the rows that are left, and last the limits on the distribution of w
 nothing is measured on rows that do not go on.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from quality.loading import load_great_expectations
-from quality.suites.expectations import empty, level_of, some_rows
-from quality.validation import NAN_COLUMN, Frame, Row, validate
+from quality.suites.expectations import (
+    ROW,
+    between,
+    level_of,
+    part_of,
+    rule,
+    rule_of,
+    some_rows,
+)
+from quality.validation import Frame, Row, Validate, validating
 from taskdata.errors import GateFailed
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
 from taskdata.schema.quarantine import Finding
@@ -31,6 +39,9 @@ _VALUES_SHOWN = 3
 _VALUE_LENGTH = 60
 _GROUPS_SHOWN = 30
 _GROUP = "group"
+_SOME_ROWS = "rows"
+_NAN_VALUES, _NAN_COLUMNS = "nan_values", "nan_columns"
+"""How many of a row's values are NaN, and of which columns; every suite looks at it."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,11 @@ class Suite:
     may_be_empty: bool = False
     """Whether no rows at all pass: nothing to look at is otherwise a failure."""
     distribution: Distribution | None = None
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Columns of what a row lists, by the column that lists it: the nodes of a tree, the files of
+    a task. Each is validated as a table of its own; a row leaves with all its parts."""
+    shown: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """How values of a column are shown that may not be as they are, by column."""
 
 
 def hold(
@@ -78,21 +94,22 @@ def hold(
         overridden: By id, the rules at level `quarantine` that a person lets that row break.
 
     Raises:
-        KeyError: if a row lacks a column of the suite, for then no expectation speaks of it.
+        KeyError: if a row lacks a column or part of the suite: no expectation would speak of it.
     """
     load_great_expectations()
     expectations = suite.expectations()
     sorting = [e for e in expectations if level_of(e.meta) is GateLevel.QUARANTINE]
     stopping = [e for e in expectations if level_of(e.meta) is GateLevel.STOP]
-    passes = [validate(_frame(suite, rows), sorting)] if sorting and rows else []
-    for done in passes:
-        _let_through(done["results"], overridden or {})
-    gone = {i for done in passes for r in done["results"] if _leaves_rows(r) for i in _ids(r)}
     ids = [str(row[suite.id_column]) for row in rows]
-    kept = [row for row, row_id in zip(rows, ids, strict=True) if row_id not in gone]
-    passes.append(validate(_frame(suite, kept), [*_always(suite, bool(gone)), *stopping]))
-    if suite.distribution is not None and kept:
-        passes.append(_judge_distribution(suite.distribution, f"{suite.name} together", kept))
+    with validating() as validate:
+        passes = _passes(validate, suite, rows, sorting) if sorting and rows else []
+        for done in passes:
+            _let_through(done["results"], overridden or {})
+        gone = {i for done in passes for r in done["results"] if _leaves_rows(r) for i in _ids(r)}
+        kept = [row for row, row_id in zip(rows, ids, strict=True) if row_id not in gone]
+        passes += _passes(validate, suite, kept, [*_always(suite, bool(gone)), *stopping])
+        if suite.distribution is not None and kept:
+            passes.append(_judge_distribution(validate, suite, suite.distribution, kept))
     results = [result for done in passes for result in done["results"]]
     failures = tuple(_failure(result) for result in results if not result["success"])
     result = GateResult(
@@ -150,9 +167,9 @@ def quarantine_findings(validation: Mapping[str, Any]) -> dict[str, tuple[Findin
         config = result["expectation_config"]
         for entry in result["result"]["unexpected_index_list"]:
             id_column = result["result"]["unexpected_index_column_names"][0]
-            value = entry.get(config["kwargs"].get("column"))
-            found = None if value is None else _shortened(str(value))
-            finding = Finding(gate=gate, rule=_rule(config), reason=_says(config), value=found)
+            value = _shown(entry, id_column)
+            found = None if value is None else _shortened(value)
+            finding = Finding(gate=gate, rule=rule_of(config), reason=_says(config), value=found)
             findings.setdefault(entry[id_column], []).append(finding)
     return {row_id: tuple(dict.fromkeys(found)) for row_id, found in findings.items()}
 
@@ -171,7 +188,9 @@ def _let_through(
     """Take the rows that may break a rule out of the results of this rule."""
     for result in results:
         config, found = result["expectation_config"], result["result"]
-        allowed = {row_id for row_id in _ids(result) if _rule(config) in overridden.get(row_id, ())}
+        allowed = {
+            row_id for row_id in _ids(result) if rule_of(config) in overridden.get(row_id, ())
+        }
         if not allowed:
             continue
         id_column = found["unexpected_index_column_names"][0]
@@ -181,28 +200,65 @@ def _let_through(
         result["success"] = not left
 
 
-def _rule(config: Mapping[str, Any]) -> str:
-    """Return the name of an expectation's rule: that of the columns that it looks at."""
-    asked = config["kwargs"]
-    return str(asked.get("column") or "+".join(asked.get("column_list") or (config["type"],)))
+def _passes(
+    validate: Validate, suite: Suite, rows: Sequence[Row], expectations: Sequence["Expectation"]
+) -> list[dict[str, Any]]:
+    """Return the validation results of the rows, and of each part that an expectation is about."""
+    about: dict[str | None, list[Expectation]] = {None: []}
+    for expectation in expectations:
+        about.setdefault(part_of(expectation.meta), []).append(expectation)
+    return [
+        validate(_frame(suite, rows) if part is None else _part_frame(suite, part, rows), own)
+        for part, own in about.items()
+        if own
+    ]
 
 
 def _frame(suite: Suite, rows: Sequence[Row]) -> Frame:
-    return Frame(suite.name, suite.id_column, suite.columns, rows)
+    measured = [{**row, **_nan(row, suite.parts)} for row in rows]
+    columns = (*suite.columns, _NAN_VALUES)
+    return Frame(suite.name, suite.id_column, columns, measured, suite.shown)
+
+
+def _part_frame(suite: Suite, part: str, rows: Sequence[Row]) -> Frame:
+    listed = [
+        {**inner, ROW: position, suite.id_column: row[suite.id_column]}
+        for position, row in enumerate(rows)
+        for inner in row[part]
+    ]
+    columns = (ROW, *suite.parts[part])
+    return Frame(f"{suite.name}: {part}", suite.id_column, columns, listed, suite.shown)
+
+
+def _nan(row: Row, parts: Iterable[str]) -> dict[str, Any]:
+    """Return how many values of a row and of its parts are NaN, and their columns."""
+    names = _nan_columns(row)
+    for part in parts:
+        names += [f"{part}.{name}" for inner in row[part] for name in _nan_columns(inner)]
+    return {_NAN_VALUES: len(names), _NAN_COLUMNS: names}
+
+
+def _nan_columns(row: Row) -> list[str]:
+    # Nothing but NaN differs from itself.
+    return [name for name, value in row.items() if value != value]
 
 
 def _always(suite: Suite, some_left: bool) -> list["Expectation"]:
-    always = [empty(NAN_COLUMN, "no number is NaN: what is not measured is None")]
+    says = "no number is NaN: what is not measured is None"
+    always = [rule(_NAN_COLUMNS, between(_NAN_VALUES, says, high=0), shows=_NAN_COLUMNS)]
     if some_left:
-        always.append(some_rows("there is at least one row left that is not in quarantine"))
+        says = "there is at least one row left that is not in quarantine"
+        always.append(rule(_SOME_ROWS, some_rows(says)))
     elif not suite.may_be_empty:
-        always.append(some_rows("there is at least one row to look at"))
+        always.append(rule(_SOME_ROWS, some_rows("there is at least one row to look at")))
     return always
 
 
-def _judge_distribution(limits: Distribution, name: str, kept: Sequence[Row]) -> dict[str, Any]:
+def _judge_distribution(
+    validate: Validate, suite: Suite, limits: Distribution, kept: Sequence[Row]
+) -> dict[str, Any]:
     groups = limits.groups(kept)
-    frame = Frame(name, _GROUP, (_GROUP, *limits.columns), groups)
+    frame = Frame(f"{suite.name} together", _GROUP, (_GROUP, *limits.columns), groups)
     validation = validate(frame, limits.expectations())
     for result in validation["results"]:
         if not result["result"]:
@@ -211,7 +267,8 @@ def _judge_distribution(limits: Distribution, name: str, kept: Sequence[Row]) ->
         column = result["expectation_config"]["kwargs"]["column"]
         measured = [f"{g[_GROUP]}: {g[column]:g}" for g in groups if g[column] is not None]
         more = ", …" if len(measured) > _GROUPS_SHOWN else ""
-        shown = ", ".join(measured[:_GROUPS_SHOWN]) + more
+        judged = result["result"]["element_count"]
+        shown = ", ".join(measured[:_GROUPS_SHOWN]) + more if judged else ""
         result["result"]["observed_value"] = shown or "too few rows to judge"
     return validation
 
@@ -230,15 +287,17 @@ def _ids(result: Mapping[str, Any]) -> list[str]:
 
 def _failure(result: Mapping[str, Any]) -> GateFailure:
     config, found = result["expectation_config"], result["result"]
-    column, text = config["kwargs"].get("column"), _says(config)
+    about: dict[str, Any] = {"rule": rule_of(config), "column": config["kwargs"].get("column")}
+    text = _says(config)
     if not found:
-        return GateFailure(expectation=f"{text} (not evaluated: {_cause(result)})", column=column)
+        return GateFailure(expectation=f"{text} (not evaluated: {_cause(result)})", **about)
+    ids = _ids(result)
     return GateFailure(
-        expectation=text + _values(found, column),
+        expectation=text + _values(found),
         level=GateLevel.QUARANTINE if _leaves_rows(result) else GateLevel.STOP,
-        column=column,
-        unexpected_count=found.get("unexpected_count", 0),
-        rows=tuple(dict.fromkeys(_ids(result)))[:_ROWS_NAMED],
+        unexpected_count=len(ids) or found.get("unexpected_count", 0),
+        rows=tuple(dict.fromkeys(ids))[:_ROWS_NAMED],
+        **about,
     )
 
 
@@ -246,18 +305,24 @@ def _says(config: Mapping[str, Any]) -> str:
     return str(config.get("description") or config["type"])
 
 
-def _values(found: Mapping[str, Any], column: str | None) -> str:
+def _values(found: Mapping[str, Any]) -> str:
     """Return examples of the values that broke an expectation, to be read after it."""
     entries = found.get("unexpected_index_list") or ()
     if not entries and "observed_value" in found:
         return f" (found: {found['observed_value']})"
-    id_column = (found.get("unexpected_index_column_names") or [None])[0]
-    values = dict.fromkeys(str(entry.get(column)) for entry in entries)
-    if not values or column in (None, id_column) or set(values) <= {"None"}:
+    id_column = (found.get("unexpected_index_column_names") or [""])[0]
+    values = [v for v in dict.fromkeys(_shown(entry, id_column) for entry in entries) if v]
+    if not values:
         return ""
-    shown = ", ".join(_shortened(value) for value in list(values)[:_VALUES_SHOWN])
+    shown = ", ".join(_shortened(value) for value in values[:_VALUES_SHOWN])
     more = ", …" if len(values) > _VALUES_SHOWN else ""
     return f" (found: {shown}{more})"
+
+
+def _shown(entry: Mapping[str, Any], id_column: str) -> str | None:
+    """Return what is shown of an unexpected row beside its id."""
+    values = [str(v) for column, v in entry.items() if column != id_column and v is not None]
+    return ", ".join(values) or None
 
 
 def _shortened(value: str) -> str:

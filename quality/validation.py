@@ -1,20 +1,24 @@
 """One pass of Great Expectations over rows of one shape; what follows from it is for `gates`."""
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from quality.suites.expectations import ROW, shown_of
+
 if TYPE_CHECKING:
+    import pandas as pd
+    from great_expectations.core.batch_definition import BatchDefinition
     from great_expectations.data_context.types.base import DataContextConfig
-    from great_expectations.datasource.fluent.interfaces import Batch
     from great_expectations.expectations.expectation import Expectation
 
 Row = Mapping[str, Any]
 
-NAN_COLUMN = "nan_columns"
-"""Names a row's columns that are NaN; every frame has it beside its own columns."""
+_VALUES_NAMED = 20
 
 # Great Expectations keeps the current context in a process-wide variable, and validating looks it
 # up: two contexts in use at once take each other's data sources.
@@ -29,30 +33,39 @@ class Frame:
     id_column: str
     columns: tuple[str, ...]
     rows: Sequence[Row]
+    """With the columns, and with those whose values are shown where an expectation is broken."""
+    shown: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """By column, how its values are shown; without one, as they are."""
 
 
-def validate(frame: Frame, expectations: Sequence["Expectation"]) -> dict[str, Any]:
+Validate = Callable[[Frame, Sequence["Expectation"]], dict[str, Any]]
+
+
+@contextmanager
+def validating() -> Iterator[Validate]:
+    """Yield a function that validates frames, with Great Expectations to itself."""
+    import great_expectations as gx
+
+    with _ONE_AT_A_TIME:
+        context = gx.get_context(mode="ephemeral", project_config=_silent_and_in_memory())
+        # One definition for all frames: each that is added writes the whole configuration as YAML.
+        asset = context.data_sources.add_pandas("rows").add_dataframe_asset("rows")
+        yield partial(_validate, asset.add_batch_definition_whole_dataframe("all"))
+
+
+def _validate(
+    rows: "BatchDefinition[Any]", frame: Frame, expectations: Sequence["Expectation"]
+) -> dict[str, Any]:
     """Return Great Expectations' validation result as JSON, its unexpected rows named by id.
 
     `unexpected_index_list` has an entry for every row that breaks an expectation, with its id and
-    its value; `unexpected_list` ends after Great Expectations' 200 values.
+    what is shown of it; parts of one row make one entry. No other value of a row is in the result.
     """
-    rows = [{**row, NAN_COLUMN: _nan_columns(row)} for row in frame.rows]
-    with _ONE_AT_A_TIME:
-        validation = _validation(frame, rows, expectations)
-    for result in validation["results"]:
-        _name_rows(result, rows, frame.id_column)
-    return validation
-
-
-def _validation(
-    frame: Frame, rows: Sequence[Row], expectations: Sequence["Expectation"]
-) -> dict[str, Any]:
     import great_expectations as gx
 
     # The default index makes Great Expectations report positions: naming the id column to it costs
     # ten times as much where many rows break an expectation, and tells equal ids not apart.
-    result = _batch(frame, rows).validate(
+    result = rows.get_batch({"dataframe": _table(frame)}).validate(
         gx.ExpectationSuite(name=frame.name, expectations=list(expectations)),
         result_format={
             "result_format": "COMPLETE",
@@ -61,23 +74,18 @@ def _validation(
         },
     )
     validation: dict[str, Any] = result.to_json_dict()  # type: ignore[no-untyped-call]
+    for found in validation["results"]:
+        _name_rows(found, frame)
     return validation
 
 
-def _batch(frame: Frame, rows: Sequence[Row]) -> "Batch":
-    import great_expectations as gx
+def _table(frame: Frame) -> "pd.DataFrame":
     import pandas as pd
 
-    context = gx.get_context(mode="ephemeral", project_config=_silent_and_in_memory())
-    columns = [*frame.columns, NAN_COLUMN]
+    columns = list(frame.columns)
+    rows = [[row[c] for c in columns] for row in frame.rows]
     # dtype object: pandas would turn None into NaN, and a column of ints with it into floats.
-    data = pd.DataFrame([[row[c] for c in columns] for row in rows], columns=columns, dtype=object)
-    return (
-        context.data_sources.add_pandas("rows")
-        .add_dataframe_asset(frame.name)
-        .add_batch_definition_whole_dataframe("all")
-        .get_batch({"dataframe": data})
-    )
+    return pd.DataFrame(rows, columns=columns, dtype=object)
 
 
 def _silent_and_in_memory() -> "DataContextConfig":
@@ -95,27 +103,44 @@ def _silent_and_in_memory() -> "DataContextConfig":
     )
 
 
-def _nan_columns(row: Row) -> str | None:
-    names = [name for name, value in row.items() if isinstance(value, float) and value != value]
-    return ", ".join(names) or None
-
-
-def _name_rows(result: dict[str, Any], rows: Sequence[Row], id_column: str) -> None:
-    """Put ids and values in the place of the positions of unexpected rows."""
-    found, asked = result["result"], result["expectation_config"]["kwargs"]
+def _name_rows(result: dict[str, Any], frame: Frame) -> None:
+    """Put ids and what is shown of a row in the place of the positions of unexpected rows."""
+    found = result["result"]
+    found.pop("unexpected_list", None)
     if "unexpected_index_list" not in found:
         return
-    columns = asked.get("column_list") or [asked["column"]]
+    columns = shown_of(result["expectation_config"])
+    columns = tuple(c for c in columns if c not in (frame.id_column, ROW))
+    broken: dict[int, list[Row]] = {}
+    for position in found["unexpected_index_list"]:
+        row = frame.rows[position]
+        broken.setdefault(row.get(ROW, position), []).append(row)
     found["unexpected_index_list"] = [
-        {id_column: str(rows[position][id_column])}
-        | {c: _plain(rows[position][c]) for c in columns if c != id_column}
-        for position in found["unexpected_index_list"]
+        {frame.id_column: str(rows[0][frame.id_column])}
+        | {c: _value([_shown(frame, c, row[c]) for row in rows]) for c in columns}
+        for rows in broken.values()
     ]
-    found["unexpected_index_column_names"] = [id_column]
+    found["unexpected_index_column_names"] = [frame.id_column]
 
 
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold: anything else as text."""
+def _shown(frame: Frame, column: str, value: Any) -> Any:
+    """Return what JSON can hold of a value: anything but numbers as text."""
+    show = frame.shown.get(column)
+    value = value if show is None or value is None else show(value)
+    if isinstance(value, list | tuple):
+        return _joined([str(item) for item in value])
     if value is None or isinstance(value, str | int):
         return value
     return value if isinstance(value, float) and isfinite(value) else str(value)
+
+
+def _value(values: Sequence[Any]) -> Any:
+    """Return the value of a row, or those of its parts as one text."""
+    known = [value for value in values if value is not None]
+    return known[0] if len(known) == 1 else _joined(list(map(str, known)))
+
+
+def _joined(values: Sequence[str]) -> str | None:
+    distinct = list(dict.fromkeys(values))
+    more = len(distinct) - _VALUES_NAMED
+    return ", ".join(distinct[:_VALUES_NAMED]) + (f" and {more} more" if more > 0 else "") or None

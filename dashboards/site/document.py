@@ -130,6 +130,10 @@ class Link:
         """Return the page of a run."""
         return f"{self.root}../runs/{quote(run_id, safe='')}/dashboard.html"
 
+    def gate(self, run_id: str, gate: str) -> str:
+        """Return the Data Docs of a gate of a run, with its history."""
+        return f"{self.root}../runs/{quote(run_id, safe='')}/gates/{quote(gate, safe='')}.html"
+
     def cluster(self, run_id: str, cluster: FailureCluster) -> str:
         """Return the trials of a cluster on the page of the run."""
         return trials_of_cluster(cluster, self.run(run_id))

@@ -8,7 +8,7 @@ from dashboards.index import ListedJudge, ListedLabeller, ListedRelease
 from dashboards.pages.distributions import distributions
 from dashboards.site.document import Link, Site, morning_page, task_page
 from dashboards.site.failing import cluster_rows, failure_drawings
-from dashboards.site.history import History, gather
+from dashboards.site.history import History, NightRow, gather
 from dashboards.site.leaderboard import leaderboard_drawings
 from dashboards.site.morning import morning_context, morning_drawings
 from dashboards.site.task_pages import (
@@ -100,15 +100,21 @@ def _write_mornings(
 ) -> None:
     for run_id, morning in mornings.items():
         context, drawings = morning_context(history, morning), morning_drawings(history, morning)
-        context["judges"] = judges
+        context |= {"judges": judges, "data_docs": _data_docs(site, context["night"])}
         site.write(morning_page(run_id), "morning.html", context, drawings)
     latest = history.nights[-1].run_id if history.nights else None
     if latest is None:
         site.write("index.html", "no_night.html", {})
     elif latest in mornings:
-        context = morning_context(history, mornings[latest]) | {"judges": judges}
+        context = morning_context(history, mornings[latest])
+        context |= {"judges": judges, "data_docs": _data_docs(site, context["night"])}
         drawings = morning_drawings(history, mornings[latest])
         site.write("index.html", "morning.html", context, drawings)
+
+
+def _data_docs(site: Site, night: NightRow) -> list[str]:
+    """Return the gates of a night whose Data Docs are beside the page of its run."""
+    return [g for g in night.gates if site.has(f"../runs/{night.run_id}/gates/{g}.html")]
 
 
 def _write_overviews(

@@ -13,6 +13,7 @@ from environments.tool_runtime.catalogue import catalogue
 from flows.gates import Rows, keep
 from quality.gates import Suite, hold, quarantine_findings, require
 from quality.limits import GateLimits
+from quality.outcomes import expectation_outcomes
 from quality.safety.personal import masked
 from quality.suites.bank import BankFacts, bank_rows, bank_suite
 from quality.suites.candidates import candidate_rows, candidates_suite
@@ -185,7 +186,8 @@ def _candidates(
     checks: Sequence[str],
     limits: GateLimits,
 ) -> tuple[Suite, Rows]:
-    return candidates_suite(limits.task_rules, safety), candidate_rows(tasks, tools, checks)
+    suite = candidates_suite(limits.task_rules, tools, checks, safety)
+    return suite, candidate_rows(tasks, tools)
 
 
 def _trees(
@@ -195,8 +197,7 @@ def _trees(
     _checks: Sequence[str],
     limits: GateLimits,
 ) -> tuple[Suite, Rows]:
-    rules = limits.tree_rules
-    return checkpoint_trees_suite(rules), tree_rows(tasks, tools, rules)
+    return checkpoint_trees_suite(limits.tree_rules), tree_rows(tasks, tools)
 
 
 def _files(
@@ -260,7 +261,7 @@ def _held(
 ) -> tuple[GateResult, dict[str, tuple[Finding, ...]]]:
     result, validation = hold(suite, rows, subject, overridden)
     result = keep(store, result, validation)
-    store.record_bank_gate(result)
+    store.record_bank_gate(result, expectation_outcomes(validation))
     return result, quarantine_findings(validation)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from flows.banks.gates import hold_bank_gate
 from flows.config import Settings
+from flows.gate_docs import write_docs
 from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.verdict import ProofVerdict, TaskProof
 from stages.release.changes import rewriting_table
@@ -48,13 +49,12 @@ def _conclude(store: Store, refresh_id: str, release_hash: str) -> None:
 def publish_bank(settings: Settings, store: Store, notes: ReleaseNotes) -> Path:
     """Write the page of a release, with the Data Docs of its gates beside it; return its path."""
     from dashboards.bank import build_bank
-    from dashboards.gate_docs import write_gate_docs
     from dashboards.run_folder import shared_plotly
 
     folder = settings.bank_folder(notes.bank) / str(notes.version)
     folder.mkdir(parents=True, exist_ok=True)
     gates = store.bank_gates(notes.refresh_id or notes.bank)
-    data_docs = write_gate_docs(store.artifacts, gates, folder)
+    data_docs = write_docs(settings, store, gates, folder)
     page = folder / "index.html"
     rewriting = _rewriting(store, notes.refresh_id)
     plotly = shared_plotly(folder, settings.site_folder)

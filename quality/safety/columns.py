@@ -1,47 +1,44 @@
-"""What the gates see of safety: the kinds found, as columns, and what is expected of them."""
+"""What the gates see of safety: what was found, as parts of a row, and which kinds may be there."""
 
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from quality.safety.harm import harms
-from quality.safety.personal import personal_data, told
-from quality.suites.expectations import unlike
-from taskdata.schema.safety import Harm, PersonalKind, SafetyRules
+from quality.safety.personal import personal_data
+from quality.suites.expectations import of_each, one_of, rule
+from taskdata.schema.safety import SafetyRules
 
 if TYPE_CHECKING:
     from great_expectations.expectations.expectation import Expectation
 
-SAFETY_COLUMNS = ("personal_data", "harm")
+SAFETY_PARTS = {"personal_data": ("kind",), "harm": ("harm_category",)}
+"""Columns of what a row lists: each piece of personal data, each category of harm."""
 
 
-def safety_columns(texts: Mapping[str, str]) -> dict[str, str | None]:
-    """Return the columns of a row whose texts are given by place.
+def safety_columns(texts: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
+    """Return the parts of a row whose texts are given by place: one for each finding.
 
-    `personal_data` holds kinds with their places, never what was found; `harm` holds categories.
-    None: nothing was found.
+    Of personal data they hold kinds and places, never what was found.
     """
-    found = {place: personal_data(text) for place, text in texts.items()}
-    data = "; ".join(f"{place}: {told(data)}" for place, data in found.items() if data)
-    harm = sorted({kind.value for text in texts.values() for kind in harms(text)})
-    return {"personal_data": data or None, "harm": ", ".join(harm) or None}
+    data = [
+        {"kind": datum.kind.value, "finding": f"{place}: {datum}"}
+        for place, text in texts.items()
+        for datum in personal_data(text)
+    ]
+    categories = sorted({kind.value for text in texts.values() for kind in harms(text)})
+    return {"personal_data": data, "harm": [{"harm_category": kind} for kind in categories]}
 
 
 def safety_expectations(what: str, rules: SafetyRules) -> list["Expectation"]:
-    """Expect neither personal data nor harm of the kinds that the rules do not allow.
+    """Expect neither personal data nor harm but of the kinds that the rules allow.
 
     Args:
         what: What a row is: `a seed`, `a task`.
         rules: The kinds that are allowed.
     """
-    data = _alternatives(list(PersonalKind), rules.allowed_personal_data, r" \(characters")
-    harm = _alternatives(list(Harm), rules.allowed_harms, r"\b")
+    data = one_of("kind", f"{what} holds no personal data", rules.allowed_personal_data)
+    harm = one_of("harm_category", f"{what} asks for nothing that does harm", rules.allowed_harms)
     return [
-        *([unlike("personal_data", f"{what} holds no personal data", data)] if data else []),
-        *([unlike("harm", f"{what} asks for nothing that does harm", harm)] if harm else []),
+        *of_each("personal_data", rule("personal_data", data, shows="finding")),
+        *of_each("harm", rule("harm", harm)),
     ]
-
-
-def _alternatives(every: Sequence[StrEnum], allowed: Sequence[StrEnum], after: str) -> str:
-    kinds = [kind.value for kind in every if kind not in allowed]
-    return rf"\b(?:{'|'.join(kinds)}){after}" if kinds else ""

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from quality.gates import Distribution, Suite
-from quality.suites.expectations import between, empty, unique
+from quality.suites.expectations import (
+    between,
+    holds,
+    of_each,
+    one_of,
+    rule,
+    unique,
+)
 from quality.suites.trial_scores import FULL_SCORE, NOTHING_SCORE
 from quality.validation import Row
 from taskdata.schema.base import Value
@@ -63,7 +70,7 @@ class BankFacts:
 
 
 def bank_rows(tasks: Mapping[str, Task] | Sequence[Task], facts: BankFacts) -> list[dict[str, Any]]:
-    """Return one row per task; columns that name faults are None where there are none.
+    """Return one row per task, with its files as parts.
 
     Args:
         tasks: Tasks by content hash where the hashes are known, for hashing takes its time.
@@ -81,22 +88,22 @@ def bank_suite(rules: BankRules = BankRules()) -> Suite:
         columns=(
             "task_id",
             "task_hash",
-            "missing_files",
-            "unknown_seed",
+            "seed_is_stored",
             "reference_score",
             "nop_score",
         ),
+        parts={"files": ("is_stored",)},
         expectations=_sound,
         distribution=Distribution(
-            columns=_MEASURES,
-            groups=lambda kept: _groups(kept, rules),
+            columns=("tasks", *_MEASURES),
+            groups=_groups,
             expectations=lambda: _mixed(rules),
         ),
     )
 
 
 def _row(content_hash: str, task: Task, facts: BankFacts) -> dict[str, Any]:
-    missing = [f.path for f in task.stored_files if f.sha256 not in facts.artifacts]
+    files = [{"path": f.path, "is_stored": f.sha256 in facts.artifacts} for f in task.stored_files]
     seed_id = task.provenance.seed_id
     return {
         "task_id": task.id,
@@ -104,8 +111,9 @@ def _row(content_hash: str, task: Task, facts: BankFacts) -> dict[str, Any]:
         "category": task.category.value,
         "source": task.provenance.source,
         "checkable_share": task.checkpoints.checkable_share(),
-        "missing_files": ", ".join(sorted(missing)) or None,
-        "unknown_seed": None if seed_id is None or seed_id in facts.seeds else seed_id,
+        "files": files,
+        "seed_id": seed_id,
+        "seed_is_stored": None if seed_id is None else seed_id in facts.seeds,
         "reference_score": facts.reference_scores.get(content_hash),
         "nop_score": facts.nop_scores.get(content_hash),
         "self_consistent": content_hash in facts.self_consistent,
@@ -116,8 +124,19 @@ def _sound() -> list["Expectation"]:
     return [
         unique("task_id", "task ids are unique"),
         unique("task_hash", "no task is in the bank twice"),
-        empty("missing_files", "the artifact store holds every file of a task"),
-        empty("unknown_seed", "the seed that a task was made from is known"),
+        *of_each(
+            "files",
+            rule(
+                "missing_files",
+                one_of("is_stored", "the artifact store holds every file of a task", [True]),
+                shows="path",
+            ),
+        ),
+        rule(
+            "unknown_seed",
+            one_of("seed_is_stored", "the seed that a task was made from is known", [True]),
+            shows="seed_id",
+        ),
         between(
             "reference_score",
             "a reference solution that was played earned 10, else the task is broken",
@@ -131,12 +150,11 @@ def _sound() -> list["Expectation"]:
     ]
 
 
-def _groups(kept: Sequence[Row], rules: BankRules) -> list[dict[str, Any]]:
+def _groups(kept: Sequence[Row]) -> list[dict[str, Any]]:
     total = len(kept)
-    judged = total >= rules.min_tasks_for_shares
 
-    def share(n: int) -> float | None:
-        return round(n / total, 4) if judged else None
+    def share(n: int) -> float:
+        return round(n / total, 4)
 
     categories = Counter(row["category"] for row in kept)
     sources = Counter(row["source"] for row in kept)
@@ -150,11 +168,11 @@ def _groups(kept: Sequence[Row], rules: BankRules) -> list[dict[str, Any]]:
             "mean_checkable_share",
             round(fmean(row["checkable_share"] for row in kept), 4),
         ),
-        (f"{unproven} of {total} tasks", "unproven_share", round(unproven / total, 4)),
-        (f"{alone} of {total} tasks", "self_consistent_share", round(alone / total, 4)),
+        (f"{unproven} of {total} tasks", "unproven_share", share(unproven)),
+        (f"{alone} of {total} tasks", "self_consistent_share", share(alone)),
     ]
     return [
-        {"group": group, **dict.fromkeys(_MEASURES), measure: value}
+        {"group": group, "tasks": total, **dict.fromkeys(_MEASURES), measure: value}
         for group, measure, value in measures
     ]
 
@@ -163,9 +181,12 @@ def _mixed(rules: BankRules) -> list["Expectation"]:
     enough = f"of {rules.min_tasks_for_shares} tasks or more"
     floor, ceiling = rules.min_category_share, rules.max_source_share
     checkable, unproven = rules.min_mean_checkable_share, rules.max_unproven_share
+    many = holds("tasks", at_least=rules.min_tasks_for_shares)
+    category = f"every category has {floor:.0%} {enough}"
+    source = f"no source gives more than {ceiling:.0%} {enough}"
     return [
-        between("category_share", f"every category has {floor:.0%} {enough}", floor, 1),
-        between("source_share", f"no source gives more than {ceiling:.0%} {enough}", 0, ceiling),
+        between("category_share", category, floor, 1, where=many),
+        between("source_share", source, 0, ceiling, where=many),
         between(
             "mean_checkable_share",
             f"code can verify {checkable:.0%} of the weight of a task on average",

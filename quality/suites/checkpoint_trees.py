@@ -1,14 +1,22 @@
 """The gate after checkpoints were regenerated: does every tree ask for outcomes, and weigh them?"""
 
-import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from math import isfinite
+import sys
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from quality.gates import Suite
-from quality.suites.expectations import between, empty, quarantining
-from quality.suites.tasks import TreeShape, tools_named
+from quality.suites.expectations import (
+    ROW,
+    between,
+    filled,
+    of_each,
+    quarantining,
+    rule,
+    unique_together,
+    unlike,
+)
+from quality.suites.tasks import TreeShape, some_weight, weight_of_children
+from quality.tool_names import tools_named
 from taskdata.schema.base import Value
 from taskdata.schema.checkpoint import Checkpoint, Judge
 from taskdata.schema.gate import Bounds, Share
@@ -18,11 +26,11 @@ if TYPE_CHECKING:
     from great_expectations.expectations.expectation import Expectation
 
 # How a requirement begins that prescribes an action instead of an outcome (GTA-2, section 3.3.4).
-_ACTION = re.compile(
-    r"\s*(?:(?:use|call|invoke|run|execute|open|launch|click(?: on)?) (?:the|an?|this|these|your)\b"
-    r"|(?:first|next|then|finally|afterwards),|step \d)",
-    re.IGNORECASE,
+_ACTION = (
+    r"(?i)^\s*(?:(?:use|call|invoke|run|execute|open|launch|click(?: on)?) (?:the|an?|this|these"
+    r"|your)\b|(?:first|next|then|finally|afterwards),|step \d)"
 )
+_WEIGHED = "every weight is positive and finite"
 
 
 class TreeLimits(Value):
@@ -38,11 +46,9 @@ class TreeRules(TreeShape, TreeLimits):
     """What the gate asks of a checkpoint tree."""
 
 
-def tree_rows(
-    tasks: Sequence[Task], tools: Collection[str], rules: TreeRules = TreeRules()
-) -> list[dict[str, Any]]:
-    """Return one row per task about its tree; fault columns name the nodes at fault, or None."""
-    return [_row(task, tools, rules) for task in tasks]
+def tree_rows(tasks: Sequence[Task], tools: Collection[str]) -> list[dict[str, Any]]:
+    """Return one row per task about its tree, with the nodes of the tree as parts."""
+    return [_row(task, tools) for task in tasks]
 
 
 def checkpoint_trees_suite(rules: TreeRules = TreeRules()) -> Suite:
@@ -55,54 +61,49 @@ def checkpoint_trees_suite(rules: TreeRules = TreeRules()) -> Suite:
             "tier",
             "leaves",
             "depth",
-            "bad_weights",
-            "weightless_nodes",
             "checkable_share",
-            "repeated_ids",
-            "requirements_of_wrong_length",
-            "repeated_requirements",
-            "action_requirements",
             "tools_named",
         ),
+        parts={
+            "nodes": (
+                "node",
+                "weight",
+                "weight_of_children",
+                "requirement",
+                "wording",
+                "requirement_length",
+            )
+        },
         expectations=lambda: quarantining([*_shape(rules), *_wording(rules)]),
     )
 
 
-def _row(task: Task, tools: Collection[str], rules: TreeRules) -> dict[str, Any]:
+def _row(task: Task, tools: Collection[str]) -> dict[str, Any]:
     nodes = list(task.checkpoints.nodes())
-    shortest, longest = rules.requirement_length
     rubrics = [n.verifier.rubric for n in nodes if isinstance(n.verifier, Judge)]
-    wordings = Counter(_wording_of(n) for n in nodes)
-    ids = Counter(n.id for n in nodes)
+    named = tools_named("\0".join([*(n.requirement for n in nodes), *rubrics]), tools)
     return {
         "task_id": task.id,
         "tier": task.tier.value,
         "leaves": sum(n.verifier is not None for n in nodes),
         "depth": task.checkpoints.depth(),
-        "bad_weights": _listed(n for n in nodes if not (isfinite(n.weight) and n.weight > 0)),
-        "weightless_nodes": _listed(
-            n for n in nodes if n.children and not any(c.weight for c in n.children)
-        ),
         "checkable_share": task.checkpoints.checkable_share(),
-        "repeated_ids": ", ".join(sorted(i for i, count in ids.items() if count > 1)) or None,
-        "requirements_of_wrong_length": _listed(
-            n for n in nodes if not shortest <= len(n.requirement.strip()) <= longest
-        ),
-        "repeated_requirements": _listed(n for n in nodes if wordings[_wording_of(n)] > 1),
-        "action_requirements": _listed(n for n in nodes if _ACTION.match(n.requirement)),
-        "tools_named": ", ".join(
-            sorted(tools_named("\0".join([*(n.requirement for n in nodes), *rubrics]), tools))
-        )
-        or None,
+        "tools_named": len(named),
+        "named_tools": sorted(named),
+        "nodes": [_node(node) for node in nodes],
     }
 
 
-def _wording_of(node: Checkpoint) -> str:
-    return node.requirement.strip().lower()
-
-
-def _listed(nodes: Iterable[Checkpoint]) -> str | None:
-    return ", ".join(node.id for node in nodes) or None
+def _node(node: Checkpoint) -> dict[str, Any]:
+    wording = node.requirement.strip()
+    return {
+        "node": node.id,
+        "weight": node.weight,
+        "weight_of_children": weight_of_children(node),
+        "requirement": node.requirement,
+        "wording": wording.lower(),
+        "requirement_length": len(wording),
+    }
 
 
 def _shape(rules: TreeRules) -> list["Expectation"]:
@@ -123,21 +124,42 @@ def _shape(rules: TreeRules) -> list["Expectation"]:
             )
             for tier, column, (low, high) in sizes
         ),
-        empty("bad_weights", "every weight is positive and finite"),
-        empty("weightless_nodes", "the children of every inner node have some weight"),
         between("checkable_share", f"code can verify {share:.0%} of a tree's weight", share, 1),
-        empty("repeated_ids", "the ids of a tree's checkpoints are distinct"),
+        *of_each(
+            "nodes",
+            rule(
+                "bad_weights",
+                between("weight", _WEIGHED, 0, sys.float_info.max, above_low=True),
+                shows="node",
+            ),
+            rule("bad_weights", filled("weight", _WEIGHED), shows="node"),
+            some_weight(),
+            rule(
+                "repeated_ids",
+                unique_together([ROW, "node"], "the ids of a tree's checkpoints are distinct"),
+            ),
+        ),
     ]
 
 
 def _wording(rules: TreeRules) -> list["Expectation"]:
     shortest, longest = rules.requirement_length
+    length = f"a requirement has {shortest} to {longest} characters"
+    repeated = "no two checkpoints of a tree require the same"
+    action = "a requirement names an outcome, not an action"
+    named = between("tools_named", "requirements and rubrics name no tool", high=0)
     return [
-        empty(
-            "requirements_of_wrong_length",
-            f"a requirement has {shortest} to {longest} characters",
+        *of_each(
+            "nodes",
+            rule(
+                "requirements_of_wrong_length",
+                between("requirement_length", length, shortest, longest),
+                shows="node",
+            ),
+            rule(
+                "repeated_requirements", unique_together([ROW, "wording"], repeated), shows="node"
+            ),
+            rule("action_requirements", unlike("requirement", action, _ACTION), shows="node"),
         ),
-        empty("repeated_requirements", "no two checkpoints of a tree require the same"),
-        empty("action_requirements", "a requirement names an outcome, not an action"),
-        empty("tools_named", "requirements and rubrics name no tool"),
+        rule("tools_named", named, shows="named_tools"),
     ]

@@ -3,7 +3,6 @@
 Nothing here opens a file: the beginnings of those that the artifact store holds are passed in.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from quality.gates import Suite
-from quality.suites.expectations import between, empty, one_of, quarantining
+from quality.suites.expectations import (
+    among,
+    between,
+    one_of,
+    quarantining,
+    rule,
+    unique_together,
+    unlike,
+)
 from taskdata.schema.base import Value
 from taskdata.schema.service import FOLDER
 from taskdata.schema.task import InputFile, Task
@@ -21,6 +28,8 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 512
 """How much of the beginning of a file `file_rows` wants to see."""
+_OUTSIDE = r"^[/~]|[\\\x00]|(?:^|/)\.\.(?:/|$)|^(?:\./)*\.?$"
+"""A path that leaves its folder or means another one on some system, or no file at all."""
 
 
 class FileRules(Value):
@@ -38,10 +47,9 @@ def file_rows(tasks: Sequence[Task], heads: Mapping[str, bytes]) -> list[dict[st
             is missing there is missing here.
     """
     return [
-        _row(task.id, folder, file, repeated, heads.get(file.sha256))
-        for task in tasks
+        _row(task.id, f"{number} {folder}", folder, file, heads.get(file.sha256))
+        for number, task in enumerate(tasks)
         for folder, files in _folders(task).items()
-        for repeated in [_repeated(files)]
         for file in files
     ]
 
@@ -56,12 +64,13 @@ def files_suite(rules: FileRules = FileRules()) -> Suite:
         id_column="task_id",
         columns=(
             "task_id",
-            "path",
-            "outside",
-            "repeated",
+            "folder",
+            "path_in_folder",
+            "path_without_case",
             "size_bytes",
             "is_stored",
-            "unlike_its_name",
+            "form_of_name",
+            "forms_of_bytes",
         ),
         expectations=lambda: quarantining(_expectations(rules)),
         may_be_empty=True,
@@ -81,30 +90,22 @@ def _folders(task: Task) -> dict[str, tuple[InputFile, ...]]:
     return folders
 
 
-def _repeated(files: Sequence[InputFile]) -> set[str]:
-    """Return the paths that a file system without case could not keep apart, in lower case."""
-    return {p for p, count in Counter(file.path.lower() for file in files).items() if count > 1}
-
-
 def _row(
-    task_id: str, folder: str, file: InputFile, repeated: set[str], head: bytes | None
+    task_id: str, folder: str, shown: str, file: InputFile, head: bytes | None
 ) -> dict[str, Any]:
-    path = f"{folder}/{file.path}"
+    extension = PurePosixPath(file.path).suffix.lower().removeprefix(".")
     return {
         "task_id": task_id,
-        "path": path,
-        "outside": None if _stays_inside(file.path) else path,
-        "repeated": path if file.path.lower() in repeated else None,
+        "folder": folder,
+        "path": f"{shown}/{file.path}",
+        "path_in_folder": file.path,
+        # A file system without case could not keep such paths apart.
+        "path_without_case": file.path.lower(),
         "size_bytes": file.size_bytes,
         "is_stored": head is not None,
-        "unlike_its_name": None if head is None or _fits(file.path, head) else path,
+        "form_of_name": _FORM_OF.get(extension),
+        "forms_of_bytes": _forms(head) if head else None,
     }
-
-
-def _stays_inside(path: str) -> bool:
-    parts = PurePosixPath(path).parts
-    odd = path.startswith(("/", "~")) or "\\" in path or "\0" in path
-    return bool(parts) and ".." not in parts and not odd
 
 
 def _starts(*beginnings: bytes) -> Callable[[bytes], bool]:
@@ -122,20 +123,12 @@ def _is_text(head: bytes) -> bool:
     return b"\0" not in head
 
 
-_ZIP = _starts(b"PK\x03\x04", b"PK\x05\x06")
-_JPEG = _starts(b"\xff\xd8\xff")
-_TIFF = _starts(b"II*\0", b"MM\0*")
-_MP4 = _at(4, b"ftyp")
 _LOOKS: dict[str, Callable[[bytes], bool]] = {
-    **dict.fromkeys(("docx", "xlsx", "pptx", "odt", "ods", "odp", "zip", "epub"), _ZIP),
-    **dict.fromkeys(("jpg", "jpeg"), _JPEG),
-    **dict.fromkeys(("tif", "tiff"), _TIFF),
-    **dict.fromkeys(("mp4", "m4a", "mov"), _MP4),
-    **dict.fromkeys(
-        ("txt", "md", "csv", "tsv", "json", "jsonl", "html", "htm", "xml", "svg", "yaml", "yml"),
-        _is_text,
-    ),
-    **dict.fromkeys(("py", "js", "ts", "css", "sh", "sql", "ics", "eml"), _is_text),
+    "zip": _starts(b"PK\x03\x04", b"PK\x05\x06"),
+    "jpeg": _starts(b"\xff\xd8\xff"),
+    "tiff": _starts(b"II*\0", b"MM\0*"),
+    "mp4": _at(4, b"ftyp"),
+    "text": _is_text,
     # The header of a PDF may stand anywhere in its first kilobyte (ISO 32000-1, annex H.3.4.1).
     "pdf": lambda head: b"%PDF-" in head,
     "png": _starts(b"\x89PNG\r\n\x1a\n"),
@@ -146,23 +139,56 @@ _LOOKS: dict[str, Callable[[bytes], bool]] = {
     "mp3": _starts(b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2"),
     "flac": _starts(b"fLaC"),
     "ogg": _starts(b"OggS"),
-    "gz": _starts(b"\x1f\x8b"),
+    "gzip": _starts(b"\x1f\x8b"),
 }
-"""How files begin, by extension; of others nothing is known, and nothing is held against them."""
+"""How files begin, by their form; the same bytes may have several."""
+
+_FORM_OF = {
+    **{form: form for form in ("pdf", "png", "gif", "bmp", "webp", "wav", "mp3", "flac", "ogg")},
+    **dict.fromkeys(("docx", "xlsx", "pptx", "odt", "ods", "odp", "zip", "epub"), "zip"),
+    **dict.fromkeys(("jpg", "jpeg"), "jpeg"),
+    **dict.fromkeys(("tif", "tiff"), "tiff"),
+    **dict.fromkeys(("mp4", "m4a", "mov"), "mp4"),
+    **dict.fromkeys(
+        ("txt", "md", "csv", "tsv", "json", "jsonl", "html", "htm", "xml", "svg", "yaml", "yml"),
+        "text",
+    ),
+    **dict.fromkeys(("py", "js", "ts", "css", "sh", "sql", "ics", "eml"), "text"),
+    "gz": "gzip",
+}
+"""The form of a file by its extension; of others nothing is known or held against them."""
 
 
-def _fits(path: str, head: bytes) -> bool:
-    looks = _LOOKS.get(PurePosixPath(path).suffix.lower().removeprefix("."))
-    return looks is None or not head or looks(head)
+def _forms(head: bytes) -> tuple[str, ...]:
+    return tuple(form for form, looks in _LOOKS.items() if looks(head))
 
 
 def _expectations(rules: FileRules) -> list["Expectation"]:
     megabytes = rules.max_bytes / 2**20
     return [
-        empty("outside", "a file stays inside its folder"),
-        empty("repeated", "the paths of a task's files are distinct, whatever their case"),
+        rule(
+            "outside",
+            unlike("path_in_folder", "a file stays inside its folder", _OUTSIDE),
+            shows="path",
+        ),
+        rule(
+            "repeated",
+            unique_together(
+                ["folder", "path_without_case"],
+                "the paths of a task's files are distinct, whatever their case",
+            ),
+            shows="path",
+        ),
         between("size_bytes", "no file is empty", 1),
         between("size_bytes", f"a file has at most {megabytes:g} MiB", high=rules.max_bytes),
         one_of("is_stored", "the artifact store holds every file", [True]),
-        empty("unlike_its_name", "the bytes of a file are of the type that its name says"),
+        rule(
+            "unlike_its_name",
+            among(
+                "form_of_name",
+                "forms_of_bytes",
+                "the bytes of a file are of the type that its name says",
+            ),
+            shows="path",
+        ),
     ]

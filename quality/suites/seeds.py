@@ -1,26 +1,29 @@
 """The gate before construction: are these seed queries fit to be made into tasks?"""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from quality.gates import Distribution, Suite
 from quality.injection import injection_signs
-from quality.safety.columns import SAFETY_COLUMNS, safety_columns, safety_expectations
+from quality.safety.columns import SAFETY_PARTS, safety_columns, safety_expectations
 from quality.safety.personal import masked
 from quality.suites.expectations import (
+    ROW,
     between,
-    empty,
     filled,
+    holds,
     like,
+    not_above,
+    of_each,
     one_of,
     quarantining,
+    rule,
     unique,
+    unique_together,
 )
 from quality.validation import Row
 from taskdata.schema.base import Value
@@ -32,6 +35,13 @@ if TYPE_CHECKING:
     from great_expectations.expectations.expectation import Expectation
 
 _SHOWN = 200
+# White space is spelled out, for `\s` is not the same in every engine that pandas may use.
+_UNFIT = r"\x00-\x20\x7f-\xa0" + "\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000" + '"<>'
+_WEB_ADDRESS = (
+    rf"^[Hh][Tt][Tt][Pp][Ss]?://(?:[^{_UNFIT}/?#@]*@)?(?:\[[0-9A-Fa-f:.]+\]|[^{_UNFIT}/?#@:\[\]]+)"
+    rf"(?::[0-9]*)?(?:[/?#][^{_UNFIT}]*)?$"
+)
+"""What a browser would open as a web page: a scheme, a host and no white space."""
 
 
 class SeedRules(Value):
@@ -49,7 +59,7 @@ class SeedRules(Value):
 
 
 def seed_rows(seeds: Sequence[SeedQuery], today: date) -> list[dict[str, Any]]:
-    """Return one row per seed; columns that name faults are None where there are none."""
+    """Return one row per seed, with its attachments and what is found in its text as parts."""
     return [_row(seed, today) for seed in seeds]
 
 
@@ -65,15 +75,17 @@ def seeds_suite(rules: SeedRules = SeedRules(), safety: SafetyRules = NOTHING_AL
         columns=(
             "seed_id",
             "text_length",
-            "injection",
-            *SAFETY_COLUMNS,
+            "injection_marks",
             "source",
-            "bad_url",
+            "url",
             "license",
-            "collected_in_future",
+            "collected_on",
+            "today",
             "attachments",
-            "repeated_attachments",
         ),
+        parts=SAFETY_PARTS | {"attached_files": ("path",)},
+        # An address may name a person.
+        shown={"url": lambda url: masked(url)[:_SHOWN] or "''"},
         expectations=lambda: [
             unique("seed_id", "seed ids are unique"),
             *quarantining(_fit(rules, safety)),
@@ -83,36 +95,21 @@ def seeds_suite(rules: SeedRules = SeedRules(), safety: SafetyRules = NOTHING_AL
 
 
 def _row(seed: SeedQuery, today: date) -> dict[str, Any]:
-    paths = Counter(file.path for file in seed.attachments)
-    later = seed.collected_on is not None and seed.collected_on > today
+    signs = injection_signs(seed.text)
     return {
         "seed_id": seed.seed_id,
         "text_length": len(seed.text.strip()),
-        "injection": ", ".join(injection_signs(seed.text)) or None,
+        "injection_marks": len(signs),
+        "injection_signs": signs,
         **safety_columns({"text": seed.text}),
         "source": seed.source,
-        "bad_url": _bad_url(seed.url),
+        "url": seed.url,
         "license": (seed.license or "").strip() or None,
-        "collected_in_future": str(seed.collected_on) if later else None,
+        "collected_on": None if seed.collected_on is None else seed.collected_on.isoformat(),
+        "today": today.isoformat(),
         "attachments": len(seed.attachments),
-        "repeated_attachments": ", ".join(p for p, n in sorted(paths.items()) if n > 1) or None,
+        "attached_files": [{"path": file.path} for file in seed.attachments],
     }
-
-
-def _bad_url(url: str | None) -> str | None:
-    """Return an address that no browser would open as a web page."""
-    if url is None:
-        return None
-    try:
-        parts = urlsplit(url)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        fits = False
-    return (
-        None
-        if fits and not re.search(r"[\s\x00-\x1f\x7f<>\"]", url)
-        else masked(url)[:_SHOWN] or "''"
-    )
 
 
 def _fit(rules: SeedRules, safety: SafetyRules) -> list["Expectation"]:
@@ -120,14 +117,33 @@ def _fit(rules: SeedRules, safety: SafetyRules) -> list["Expectation"]:
     most = rules.max_attachments
     fit = [
         between("text_length", f"a seed has {shortest} to {longest} characters", shortest, longest),
-        empty("injection", "a seed does not speak to the model that reads it"),
+        rule(
+            "injection",
+            between("injection_marks", "a seed does not speak to the model that reads it", high=0),
+            shows="injection_signs",
+        ),
         *safety_expectations("a seed", safety),
         like("source", "a source is a slug", r"^[a-z0-9][a-z0-9_\-]{0,79}$"),
-        empty("bad_url", "an address begins with http:// or https:// and names a host"),
+        rule(
+            "bad_url",
+            like(
+                "url", "an address begins with http:// or https:// and names a host", _WEB_ADDRESS
+            ),
+        ),
         filled("license", "a seed has a licence"),
-        empty("collected_in_future", "a seed was not collected in the future"),
+        rule(
+            "collected_in_future",
+            not_above("collected_on", "today", "a seed was not collected in the future"),
+            shows="collected_on",
+        ),
         between("attachments", f"a seed has at most {most} attachments", 0, most),
-        empty("repeated_attachments", "the paths of a seed's attachments are distinct"),
+        *of_each(
+            "attached_files",
+            rule(
+                "repeated_attachments",
+                unique_together([ROW, "path"], "the paths of a seed's attachments are distinct"),
+            ),
+        ),
     ]
     if rules.sources:
         fit.append(one_of("source", "the source is a known one", rules.sources))
@@ -138,15 +154,16 @@ def _sources(rules: SeedRules) -> Distribution:
     most, least = rules.max_source_share, rules.min_seeds_for_share
 
     def groups(kept: Sequence[Row]) -> list[dict[str, Any]]:
-        judged = len(kept) >= least
         return [
-            {"group": source, "source_share": round(n / len(kept), 4) if judged else None}
+            {"group": source, "seeds": len(kept), "source_share": round(n / len(kept), 4)}
             for source, n in Counter(row["source"] for row in kept).most_common()
         ]
 
     says = f"no source gives more than {most:.0%} of {least} seeds or more"
     return Distribution(
-        columns=("source_share",),
+        columns=("seeds", "source_share"),
         groups=groups,
-        expectations=lambda: [between("source_share", says, 0, most)],
+        expectations=lambda: [
+            between("source_share", says, 0, most, where=holds("seeds", at_least=least))
+        ],
     )

@@ -4,27 +4,35 @@
 tools and checks that exist are passed in.
 """
 
-import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from quality.gates import Suite
 from quality.suites.expectations import (
+    ROW,
+    among,
     between,
-    empty,
     filled,
+    holds,
     like,
+    of_each,
     one_of,
+    one_pair_of,
+    public_hosts,
     quarantining,
+    rule,
+    same,
     unique,
+    unique_together,
 )
+from quality.tool_names import tools_named
 from taskdata.banks.loader import bundled_banks
 from taskdata.schema.base import Value
-from taskdata.schema.checkpoint import Checkpoint, Judge, ScriptCheck, checked_by_code
+from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck, checked_by_code
 from taskdata.schema.gate import TASKS, Bounds
-from taskdata.schema.network import private_addresses
+from taskdata.schema.package import SUBCATEGORIES
 from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Capability, Category, Task, Tier
 
@@ -40,28 +48,34 @@ TASK_COLUMNS = (
     "category",
     "query_length",
     "tools_named",
-    "unknown_tools",
-    "unknown_checks",
+    "tools_named_to_user",
+    "family",
+    "subcategory",
     "capabilities",
     "leaves",
     "depth",
-    "weightless_nodes",
     "checkable_share",
-    "has_a_figure",
+    "is_compared",
     "deliverables",
-    "unseen_deliverables",
-    "misnamed_deliverables",
     "files",
-    "empty_files",
-    "repeated_paths",
     "has_reference",
-    "reference_tools_not_allowed",
-    "private_addresses",
-    "misplaced_subcategory",
-    "tools_named_to_user",
 )
+TASK_PARTS = {
+    "allowed_tools": ("tool",),
+    "leaf_checks": ("check",),
+    "inner_nodes": ("weight_of_children",),
+    "asked_files": ("ending", "ending_of_type", "looking_leaves"),
+    "input_files": ("size_bytes",),
+    "paths": ("path",),
+    "reference_steps": ("tool", "own_tools"),
+    "network": ("host",),
+}
+"""Columns of what a task lists, by the column of `task_rows` that lists it."""
 
-_OF_PROGRAMS = ("tools_named", "leaves", "depth", "deliverables", "empty_files")
+_NO_FAMILY = "no family"
+_PLACES = [(family.value, name) for family, names in SUBCATEGORIES.items() for name in names]
+_DISTINCT = "the paths of a task's files and deliverables are distinct"
+_OF_PROGRAMS = ("tools_named", "leaves", "depth", "deliverables")
 """Columns that say nothing of a task that a single program decides."""
 _OF_FORM = ("tools_named", "query_length", "leaves", "depth", "deliverables")
 """Columns that are not asked of a task in its published form."""
@@ -114,19 +128,21 @@ def rules_for(config: RunConfig, limits: TaskLimits = TaskLimits()) -> TaskRules
     )
 
 
-def task_rows(
-    tasks: Sequence[Task], tools: Collection[str], checks: Collection[str]
-) -> list[dict[str, Any]]:
-    """Return one row per task; columns that name faults are None where there are none.
+def task_rows(tasks: Sequence[Task], tools: Collection[str]) -> list[dict[str, Any]]:
+    """Return one row per task, with what the task lists as parts.
 
-    So are those that measure what is not asked of a task: one that a single program decides has no
-    tree to speak of and names no deliverables, and one in its published form is taken as it is.
+    Columns that measure what is not asked of a task are None: one that a single program decides has
+    no tree to speak of and names no deliverables, and one in its published form is taken as it is.
+
+    Args:
+        tasks: The tasks.
+        tools: Names of the tools that exist, which a query must not give away.
     """
-    return [_row(task, tools, checks) for task in tasks]
+    return [_row(task, tools) for task in tasks]
 
 
-def tasks_suite(rules: TaskRules) -> Suite:
-    """Return the suite named `tasks` over `task_rows`.
+def tasks_suite(rules: TaskRules, tools: Collection[str], checks: Collection[str]) -> Suite:
+    """Return the suite named `tasks` over `task_rows`; `tools` and `checks` are those that exist.
 
     A task that nothing in this run can score always stops it: to leave such tasks out would make
     the evaluated tasks depend on whether there is a judge.
@@ -135,70 +151,63 @@ def tasks_suite(rules: TaskRules) -> Suite:
         name=TASKS,
         id_column="task_id",
         columns=TASK_COLUMNS,
-        expectations=lambda: _of_a_run(rules),
+        parts=TASK_PARTS,
+        expectations=lambda: _of_a_run(rules, tools, checks),
     )
 
 
-def _of_a_run(rules: TaskRules) -> list["Expectation"]:
-    expected = task_expectations(rules)
+def _of_a_run(
+    rules: TaskRules, tools: Collection[str], checks: Collection[str]
+) -> list["Expectation"]:
+    expected = task_expectations(rules, tools, checks)
     if rules.quarantines:
         expected = quarantining(expected)
     if rules.needs_check:
         says = "without a judge, code can verify some leaf of every task, or compare its steps"
-        expected.append(one_of("has_a_figure", says, [True]))
+        # The metrics of the atomic tier compare steps and answer with those of the reference.
+        apart = holds("is_compared", value=False)
+        verified = between("checkable_share", says, 0, above_low=True, where=apart)
+        expected.append(rule("has_a_figure", verified))
     return expected
 
 
-def task_expectations(rules: TaskRules) -> list["Expectation"]:
+def task_expectations(
+    rules: TaskRules, tools: Collection[str], checks: Collection[str]
+) -> list["Expectation"]:
     """Return what is expected of `task_rows` in any flow, at level `stop`."""
-    return [*_identity(rules), *_tree(rules), *_hand_outs(rules)]
+    return [*_identity(rules), *_known(tools, checks), *_tree(rules), *_hand_outs(rules)]
 
 
-def _row(task: Task, tools: Collection[str], checks: Collection[str]) -> dict[str, Any]:
-    leaves = task.checkpoints.leaves()
-    asked = {d.name for d in task.deliverables}
-    used_checks = {
-        check.name for leaf in leaves if (check := checked_by_code(leaf.verifier)) is not None
-    }
-    steps = task.reference.steps if task.reference else ()
-    paths = [f.path for f in task.files] + [d.name for d in task.deliverables]
-    inner = [node for node in task.checkpoints.nodes() if node.children]
+def _row(task: Task, tools: Collection[str]) -> dict[str, Any]:
+    every = {*tools, *task.tools}
+    named, named_to_user = tools_named(task.query, every), _named_to_user(task, every)
+    family = (task.package.family or _NO_FAMILY) if task.package else None
+    subcategory = task.package.subcategory if task.package else None
     row = {
         "task_id": task.id,
         "tier": task.tier.value,
         "category": task.category.value,
         "query_length": len(task.query.strip()),
-        "tools_named": _listed(tools_named(task.query, {*tools, *task.tools})),
-        "unknown_tools": _listed(set(task.tools) - set(tools) - _offered_in_words(task)),
-        "unknown_checks": _listed(used_checks - set(checks)),
-        "capabilities": _listed(c.value for c in set(task.capabilities)),
-        "leaves": len(leaves),
+        "tools_named": len(named),
+        "named_tools": sorted(named),
+        "tools_named_to_user": len(named_to_user),
+        "tools_told_to_user": sorted(named_to_user),
+        "family": family,
+        "subcategory": subcategory,
+        "package": f"{family}/{subcategory}",
+        "capabilities": ", ".join(sorted(c.value for c in set(task.capabilities))) or None,
+        "leaves": len(task.checkpoints.leaves()),
         "depth": task.checkpoints.depth(),
-        "weightless_nodes": _listed(
-            node.id
-            for node in inner
-            if not any(child.weight for child in node.children) and not task.provenance.as_published
-        ),
         "checkable_share": task.checkpoints.checkable_share(),
-        "has_a_figure": _has_a_figure(task),
-        "deliverables": len(asked) + len(task.state_files),
-        "unseen_deliverables": _listed(asked - _looked_at(leaves, asked)),
-        "misnamed_deliverables": _listed(
-            d.name for d in task.deliverables if not d.name.lower().endswith(f".{d.type}")
-        ),
+        "is_compared": task.reference is not None and task.answer is not None,
+        "deliverables": len(task.deliverables) + len(task.state_files),
         "files": len(task.files),
-        "empty_files": _listed(f.path for f in task.files if f.size_bytes == 0),
-        "repeated_paths": _listed({p for p in paths if paths.count(p) > 1}),
         "has_reference": task.reference is not None or task.planning is not None,
-        # The names of a server's tools are unknown until the server runs.
-        "reference_tools_not_allowed": _listed(
-            set()
-            if task.environment is not None and task.environment.servers
-            else {s.tool for s in steps} - set(task.tools) - ALWAYS_ALLOWED
-        ),
-        "private_addresses": _listed(private_addresses(task.resources.network)),
-        "misplaced_subcategory": None if task.package is None else task.package.misplaced,
-        "tools_named_to_user": _listed(_named_to_user(task, {*tools, *task.tools})),
+        **_tree_parts(task),
+        **_file_parts(task),
+        "allowed_tools": [{"tool": t} for t in sorted(set(task.tools) - _offered_in_words(task))],
+        "reference_steps": _reference_steps(task),
+        "network": [{"host": host} for host in task.resources.network],
     }
     if task.is_decided_by_program:
         return row | dict.fromkeys(_OF_PROGRAMS)
@@ -210,13 +219,61 @@ def _offered_in_words(task: Task) -> set[str]:
     return set() if task.planning is None else {tool.name for tool in task.planning.tools}
 
 
-def _has_a_figure(task: Task) -> bool:
-    """Return whether a run without a judge says anything of the task.
+def _tree_parts(task: Task) -> dict[str, list[dict[str, Any]]]:
+    checks = {check.name for leaf in task.checkpoints.leaves() if (check := _check_of(leaf))}
+    # Published trees have nodes without weight, and are scored as they are.
+    ours = not task.provenance.as_published
+    return {
+        "leaf_checks": [{"check": name} for name in sorted(checks)],
+        "inner_nodes": [
+            {
+                "node": n.id,
+                "weight_of_children": sum(c.weight for c in n.children) if ours else None,
+            }
+            for n in task.checkpoints.nodes()
+            if n.children
+        ],
+    }
 
-    The metrics of the atomic tier compare steps and answer with those of the reference.
-    """
-    is_compared = task.reference is not None and task.answer is not None
-    return is_compared or task.checkpoints.checkable_share() > 0
+
+def _file_parts(task: Task) -> dict[str, list[dict[str, Any]]]:
+    seen = _looks(task.checkpoints.leaves(), {d.name for d in task.deliverables})
+    # A program makes what it wants of a file that is empty.
+    sized = not task.is_decided_by_program
+    paths = [f.path for f in task.files] + [d.name for d in task.deliverables]
+    return {
+        "asked_files": [
+            {
+                "name": d.name,
+                "ending": d.name.lower()[-len(d.type) - 1 :],
+                "ending_of_type": f".{d.type}",
+                "looking_leaves": seen[d.name],
+            }
+            for d in task.deliverables
+        ],
+        "input_files": [
+            {"path": f.path, "size_bytes": f.size_bytes if sized else None} for f in task.files
+        ],
+        "paths": [{"path": path} for path in paths],
+    }
+
+
+def _reference_steps(task: Task) -> list[dict[str, Any]]:
+    """Return the tools that the reference uses, once each, beside those that it may use."""
+    # The names of a server's tools are unknown until the server runs.
+    unknown = task.environment is not None and bool(task.environment.servers)
+    own = None if unknown else tuple(sorted({*task.tools, *ALWAYS_ALLOWED}))
+    steps = task.reference.steps if task.reference else ()
+    return [{"tool": tool, "own_tools": own} for tool in sorted({step.tool for step in steps})]
+
+
+def weight_of_children(node: Checkpoint) -> float | None:
+    """Return the weight of a node's children together, None if it is a leaf."""
+    return sum(child.weight for child in node.children) if node.children else None
+
+
+def _check_of(leaf: Checkpoint) -> Check | None:
+    return checked_by_code(leaf.verifier)
 
 
 def _named_to_user(task: Task, tools: set[str]) -> set[str]:
@@ -225,49 +282,17 @@ def _named_to_user(task: Task, tools: set[str]) -> set[str]:
     return set() if user is None else tools_named(f"{user.persona}\n{user.instructions}", tools)
 
 
-def _looked_at(leaves: Iterable[Checkpoint], asked: set[str]) -> set[str | None]:
-    """Return the deliverables that some leaf looks at; a program may look at any of them."""
-    seen: set[str | None] = set()
+def _looks(leaves: Iterable[Checkpoint], asked: Collection[str]) -> Counter[str | None]:
+    """Return how many leaves look at each deliverable; a program may look at any of them."""
+    looks: Counter[str | None] = Counter()
     for leaf in leaves:
         if isinstance(leaf.verifier, ScriptCheck):
-            seen |= asked
-        elif (check := checked_by_code(leaf.verifier)) is not None:
-            seen.add(check.deliverable)
+            looks.update(asked)
+        elif (check := _check_of(leaf)) is not None:
+            looks[check.deliverable] += 1
         elif isinstance(leaf.verifier, Judge):
-            seen.update(leaf.verifier.deliverables)
-    return seen
-
-
-def tools_named(text: str, tools: Iterable[str]) -> set[str]:
-    """Return the tools that `text` gives away; a real user names none.
-
-    A name that is no ordinary word (`ReadCSV`, `python_execute`) counts wherever it stands. One
-    that is (`Plot`, `finish`) counts only in backticks or before the word tool.
-    """
-    text = text.lower()
-    return {
-        tool
-        for tool, name, pattern in _giveaways(frozenset(tools))
-        # A plain search first: it is many times faster, and most texts name no tool.
-        if name in text and pattern.search(text)
-    }
-
-
-@lru_cache(maxsize=256)
-def _giveaways(tools: frozenset[str]) -> tuple[tuple[str, str, re.Pattern[str]], ...]:
-    """Return each tool, its lower-case name, and what gives it away in a lower-case text."""
-    found = []
-    for tool in tools:
-        name = tool.lower()
-        word = re.escape(name)
-        ordinary = re.fullmatch(r"[A-Za-z]?[a-z]+", tool)
-        pattern = rf"`{word}`|\b{word} tool\b" if ordinary else rf"\b{word}\b"
-        found.append((tool, name, re.compile(pattern)))
-    return tuple(found)
-
-
-def _listed(names: Iterable[str]) -> str | None:
-    return ", ".join(sorted(names)) or None
+            looks.update(set(leaf.verifier.deliverables))
+    return looks
 
 
 def _identity(rules: TaskRules) -> list["Expectation"]:
@@ -287,10 +312,34 @@ def _identity(rules: TaskRules) -> list["Expectation"]:
         between(
             "query_length", f"a query has {shortest} to {longest} characters", shortest, longest
         ),
-        empty("tools_named", "a query names no tool"),
-        empty("tools_named_to_user", "the instructions of a simulated user name no tool"),
-        empty("misplaced_subcategory", "a subcategory belongs to its family"),
-        empty("unknown_tools", "every tool a task allows exists"),
+        rule(
+            "tools_named",
+            between("tools_named", "a query names no tool", high=0),
+            shows="named_tools",
+        ),
+        rule(
+            "tools_named_to_user",
+            between(
+                "tools_named_to_user",
+                "the instructions of a simulated user name no tool",
+                high=0,
+            ),
+            shows="tools_told_to_user",
+        ),
+        rule(
+            "misplaced_subcategory",
+            one_pair_of("family", "subcategory", "a subcategory belongs to its family", _PLACES),
+            shows="package",
+        ),
+    ]
+
+
+def _known(tools: Collection[str], checks: Collection[str]) -> list["Expectation"]:
+    exists = one_of("tool", "every tool a task allows exists", sorted(tools))
+    checked = one_of("check", "every check of a tree exists", sorted(checks))
+    return [
+        *of_each("allowed_tools", rule("unknown_tools", exists)),
+        *of_each("leaf_checks", rule("unknown_checks", checked)),
     ]
 
 
@@ -299,9 +348,15 @@ def _tree(rules: TaskRules) -> list["Expectation"]:
         _sized(Tier.WORKFLOW, "leaves", rules.workflow_leaves),
         _sized(Tier.WORKFLOW, "depth", rules.workflow_depth),
         _sized(Tier.ATOMIC, "leaves", rules.atomic_leaves),
-        empty("weightless_nodes", "the children of every inner node have some weight"),
-        empty("unknown_checks", "every check of a tree exists"),
-        empty("unseen_deliverables", "every deliverable is looked at by some leaf"),
+        *of_each("inner_nodes", some_weight()),
+        *of_each(
+            "asked_files",
+            rule(
+                "unseen_deliverables",
+                between("looking_leaves", "every deliverable is looked at by some leaf", 1),
+                shows="name",
+            ),
+        ),
     ]
     if rules.min_checkable_share:
         tree.append(_at_least("checkable_share", rules.min_checkable_share))
@@ -311,20 +366,45 @@ def _tree(rules: TaskRules) -> list["Expectation"]:
 def _hand_outs(rules: TaskRules) -> list["Expectation"]:
     hand_outs = [
         _at_least("deliverables", 1),
-        empty("misnamed_deliverables", "the name of a deliverable ends with its type"),
-        empty("empty_files", "no input file is empty"),
-        empty("repeated_paths", "the paths of a task's files and deliverables are distinct"),
-        empty("reference_tools_not_allowed", "a reference solution uses the task's own tools"),
+        *of_each(
+            "asked_files",
+            rule(
+                "misnamed_deliverables",
+                same("ending", "ending_of_type", "the name of a deliverable ends with its type"),
+                shows="name",
+            ),
+        ),
+        *of_each(
+            "input_files",
+            rule("empty_files", between("size_bytes", "no input file is empty", 1), shows="path"),
+        ),
+        *of_each("paths", rule("repeated_paths", unique_together([ROW, "path"], _DISTINCT))),
+        *of_each(
+            "reference_steps",
+            rule(
+                "reference_tools_not_allowed",
+                among("tool", "own_tools", "a reference solution uses the task's own tools"),
+                shows="tool",
+            ),
+        ),
     ]
     if not rules.may_reach_private_addresses:
         says = "the hosts on a task's network list are public"
-        hand_outs.append(empty("private_addresses", says))
+        hand_outs += of_each("network", rule("private_addresses", public_hosts("host", says)))
     if rules.needs_files:
         hand_outs.append(_at_least("files", 1))
     if rules.needs_reference:
         says = "every task carries a reference solution"
         hand_outs.append(one_of("has_reference", says, [True]))
     return hand_outs
+
+
+def some_weight() -> "Expectation":
+    """Expect of inner nodes that their children have some weight together."""
+    says = "the children of every inner node have some weight"
+    return rule(
+        "weightless_nodes", between("weight_of_children", says, 0, above_low=True), shows="node"
+    )
 
 
 def _sized(tier: Tier, column: str, bounds: tuple[int, int]) -> "Expectation":

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quality.gates import Suite
-from quality.suites.expectations import between, empty, none_of, unique
+from quality.suites.expectations import between, none_of, rule, same, unique
 from taskdata.schema.run import OutcomeStatus, TrialResult
 from taskdata.schema.scores import Unscored
 from taskdata.schema.task import Task, Tier
@@ -63,7 +63,8 @@ def trial_scores_suite(rules: ScoreRules = ScoreRules()) -> Suite:
             "root_score",
             "coverage",
             "judge",
-            "leaves_not_of_task",
+            "leaves_scored",
+            "leaves_of_task",
             "reference_score",
             "nop_score",
         ),
@@ -82,7 +83,7 @@ def _row(result: TrialResult, task: Task) -> dict[str, Any]:
         "root_score": result.root_score,
         "coverage": None if score is None else score.root.coverage,
         "judge": _judge_state(result),
-        "leaves_not_of_task": _leaf_mismatch(result, task),
+        **_leaves(result, task),
         # The task is at fault only where no other verdict could clear it.
         "reference_score": score.root.best_judged if plays_reference and score else None,
         "nop_score": result.root_score if trial.agent == "nop" else None,
@@ -115,13 +116,17 @@ def _judge_state(result: TrialResult) -> str | None:
     return "silent" if silent else None
 
 
-def _leaf_mismatch(result: TrialResult, task: Task) -> str | None:
-    """Return the leaves that are scored or asked for, but not both."""
+def _leaves(result: TrialResult, task: Task) -> dict[str, Any]:
+    """Return the leaves that are scored and those asked for, and which of them are not both."""
     if result.score is None:
-        return None
-    scored = {leaf.leaf_id for leaf in result.score.leaves}
-    asked = {leaf.id for leaf in task.checkpoints.leaves()}
-    return ", ".join(sorted(scored ^ asked)) or None
+        return dict.fromkeys(("leaves_scored", "leaves_of_task", "unmatched_leaves"))
+    scored = sorted({leaf.leaf_id for leaf in result.score.leaves})
+    asked = sorted({leaf.id for leaf in task.checkpoints.leaves()})
+    return {
+        "leaves_scored": ", ".join(scored),
+        "leaves_of_task": ", ".join(asked),
+        "unmatched_leaves": [] if scored == asked else sorted({*scored} ^ {*asked}),
+    }
 
 
 def _accounted(rules: ScoreRules) -> list["Expectation"]:
@@ -152,7 +157,11 @@ def _accounted(rules: ScoreRules) -> list["Expectation"]:
             ["silent"],
             rules.max_silent_share,
         ),
-        empty("leaves_not_of_task", "the leaves scored are the leaves of the task"),
+        rule(
+            "leaves_not_of_task",
+            same("leaves_scored", "leaves_of_task", "the leaves scored are the leaves of the task"),
+            shows="unmatched_leaves",
+        ),
     ]
 
 

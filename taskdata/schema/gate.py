@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, AwareDatetime, Field, JsonValue
 
 from taskdata.schema.base import Sha256, Value
 
@@ -38,8 +38,11 @@ class GateFailure(Value):
     """One expectation that did not hold, with rows that broke it."""
 
     expectation: str
+    rule: str | None = None
+    """Its name, by which a person can override it; None: recorded before it had one."""
     level: GateLevel = GateLevel.STOP
     column: str | None = None
+    """The column that it looks at; None: it is about several, or about the table."""
     unexpected_count: int = Field(default=0, ge=0)
     rows: tuple[str, ...] = ()
     """Ids of up to 20 offending rows."""
@@ -64,3 +67,40 @@ class GateResult(Value):
     """The same as a page to read (Data Docs, HTML)."""
     code_version: str | None = None
     """Of what held it; None: recorded before this was."""
+
+
+class ExpectationOutcome(Value):
+    """What one expectation found in one pass of a gate, without any value of a row."""
+
+    rule: str
+    expectation: str
+    """The sentence that people are told, with its limits at that time."""
+    type: str
+    """The expectation's name in Great Expectations."""
+    level: GateLevel
+    part: str | None = None
+    """What of a row it is about, such as the nodes of a tree; None: the row itself."""
+    limits: dict[str, JsonValue] = Field(default_factory=dict)
+    """What it was asked with; a long list is told by its length."""
+    evaluated: int | None = Field(default=None, ge=0)
+    """Values that there were; None: it counts none, or could not be evaluated."""
+    unexpected: int | None = Field(default=None, ge=0)
+    """Of these, values that broke it."""
+    success: bool
+
+
+class GatePass(Value):
+    """One pass of a gate in its history."""
+
+    gate: str
+    subject: str
+    """The run, refresh, import or bank that the rows were of."""
+    release: str | None = None
+    """The release that a refresh led to, as `bank@version`."""
+    is_run: bool
+    success: bool
+    rows: int = Field(ge=0)
+    quarantined: int = Field(ge=0)
+    outcomes: tuple[ExpectationOutcome, ...] = ()
+    """Empty: recorded before they were."""
+    at: AwareDatetime

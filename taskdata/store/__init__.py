@@ -7,6 +7,7 @@ from taskdata.store.bank import BankStore
 from taskdata.store.connection import StoreAddress
 from taskdata.store.construction import ConstructionStore
 from taskdata.store.copying import CopyingStore
+from taskdata.store.gates import GateHistoryStore
 from taskdata.store.holds import HoldStore
 from taskdata.store.nights import NightStore
 from taskdata.store.pruning import PruningStore
@@ -28,6 +29,7 @@ class Store(
     SeedStore,
     QuarantineStore,
     ConstructionStore,
+    GateHistoryStore,
     HoldStore,
     CopyingStore,
     NightStore,

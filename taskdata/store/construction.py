@@ -21,7 +21,7 @@ from taskdata.schema.construct import (
     ReviewDecision,
     TaskDraft,
 )
-from taskdata.schema.gate import GateResult
+from taskdata.schema.gate import ExpectationOutcome, GateResult
 from taskdata.schema.quarantine import Finding
 from taskdata.schema.run import StageReport
 from taskdata.schema.seed import Ended
@@ -241,7 +241,9 @@ class ConstructionStore(StoreConnection):
         with self._reading() as session:
             return _reviews(session, candidate_id)
 
-    def record_bank_gate(self, result: GateResult) -> None:
+    def record_bank_gate(
+        self, result: GateResult, outcomes: Sequence[ExpectationOutcome] = ()
+    ) -> None:
         """Store one pass of a gate of the refresh, import or release in the result's `run_id`."""
         with self._writing() as session:
             session.add(
@@ -250,6 +252,7 @@ class ConstructionStore(StoreConnection):
                     gate=result.gate,
                     success=result.success,
                     result=result.model_dump(mode="json"),
+                    outcomes=[outcome.model_dump(mode="json") for outcome in outcomes] or None,
                     recorded_at=datetime.now(UTC),
                 )
             )

@@ -1,7 +1,7 @@
 """Runs, their stage reports and their gate results in the store."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
-from taskdata.schema.gate import TASKS, GateResult
+from taskdata.schema.gate import TASKS, ExpectationOutcome, GateResult
 from taskdata.schema.model_call import NO_REPLY
 from taskdata.schema.run import (
     OutcomeStatus,
@@ -204,8 +204,8 @@ class RunStore(StoreConnection):
             row.dashboard = path
             session.add(row)
 
-    def record_gate(self, result: GateResult) -> None:
-        """Store one pass of a gate."""
+    def record_gate(self, result: GateResult, outcomes: Sequence[ExpectationOutcome] = ()) -> None:
+        """Store one pass of a gate, with what each of its expectations found."""
         with self._writing() as session:
             session.add(
                 GateResultRow(
@@ -213,6 +213,7 @@ class RunStore(StoreConnection):
                     gate=result.gate,
                     success=result.success,
                     result=result.model_dump(mode="json"),
+                    outcomes=[outcome.model_dump(mode="json") for outcome in outcomes] or None,
                     recorded_at=datetime.now(UTC),
                 )
             )

@@ -134,9 +134,10 @@ class BankGateRow(SQLModel, table=True):
     __tablename__ = "bank_gate"
     id: int | None = Field(default=None, primary_key=True)
     subject: str = Field(index=True)
-    gate: str
+    gate: str = Field(index=True)
     success: bool
     result: dict[str, Any] = json_column()
+    outcomes: list[dict[str, Any]] | None = json_column(nullable=True)
     recorded_at: datetime = time_column()
 
 

@@ -259,9 +259,10 @@ class GateResultRow(SQLModel, table=True):
     __tablename__ = "gate_result"
     id: int | None = Field(default=None, primary_key=True)
     run_id: str = Field(foreign_key="run.id", index=True)
-    gate: str
+    gate: str = Field(index=True)
     success: bool
     result: dict[str, Any] = json_column()
+    outcomes: list[dict[str, Any]] | None = json_column(nullable=True)
     recorded_at: datetime = time_column()
 
 

@@ -10,6 +10,7 @@ from flows.banks.releasing import publish_bank
 from flows.cli.runs.dashboard import dashboard
 from flows.cli.runs.reading import report
 from flows.config import Settings, load_settings
+from flows.gates import hold_gate
 from flows.publishing import publish
 from flows.site import write_all
 from stages.prepare.confirm import confirmation_id
@@ -20,7 +21,7 @@ from taskdata.schema.construct import (
     ConstructionStep,
     Refresh,
 )
-from taskdata.schema.gate import GateResult
+from taskdata.schema.gate import TASKS, GateResult
 from taskdata.schema.run import RunStatus
 from taskdata.schema.seed import SeedQuery
 from taskdata.store import Store
@@ -57,6 +58,10 @@ def held(gate: str, subject: str, store: Store) -> GateResult:
     )
 
 
+def tools_of(store: Store, run_id: str) -> set[str]:
+    return {tool for task in store.tasks_of_run(run_id).values() for tool in task.tools}
+
+
 def links_to_files(page: Path) -> list[str]:
     anchors = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").find_all("a")
     return [a["href"] for a in anchors if not a["href"].startswith("#")]
@@ -70,6 +75,21 @@ def test_a_dashboard_has_the_data_docs_of_its_gates_beside_it(settings, store, g
     assert (folder / night).is_file()
     assert docs == "gates/tasks.html"
     assert "Data Docs of tasks" in (folder / "gates" / "tasks.html").read_text()
+
+
+def test_a_gate_that_was_held_is_in_the_history_of_its_data_docs(settings, store, new_run):
+    run = new_run()
+    hold_gate(store, run.id, TASKS)
+
+    publish(settings, store, run.id)
+
+    (kept,) = store.gate_history(TASKS)
+    counted = {outcome.rule: outcome.evaluated for outcome in kept.outcomes}
+    assert (counted["task_id"], counted["unknown_tools"]) == (1, len(tools_of(store, run.id)))
+    page = settings.run_folder(run.id) / "gates" / "tasks.html"
+    history = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").find(id="history")
+    assert "every tool a task allows exists" in history.text
+    assert history.find("a")["href"] == "../dashboard.html"
 
 
 def test_publishing_reads_the_trials_of_the_run_once(settings, store, gated, monkeypatch):
@@ -86,6 +106,7 @@ def test_a_published_run_is_the_morning_and_a_night_of_the_list(settings, store,
     links = {link for page in ("index.html", "nights.html") for link in links_to_files(site / page)}
     assert f"../runs/{gated.id}/dashboard.html" in links
     assert f"nights/{gated.id}.html" in links
+    assert f"../runs/{gated.id}/gates/tasks.html" in links
     links.remove("../list.html")  # shown only where the pages are served
     assert {link for link in links if not (site / link).resolve().is_file()} == set()
 

@@ -203,16 +203,16 @@ def report(
 
 def _write_page(settings: "Settings", store: "Store", run: "Run") -> Path:
     """Write the run's page in the site, with its Data Docs; return where it is."""
-    from dashboards.gate_docs import write_gate_docs
     from dashboards.run_folder import write_run_folder
     from flows.agreement.cards import listed_judges
     from flows.failures import failures_of
+    from flows.gate_docs import write_docs
     from flows.summaries import summary_of
 
     results = store.results(run.id)
     summary = summary_of(store, run.id, results)
     folder, site = settings.run_folder(run.id), settings.site_folder
-    data_docs = write_gate_docs(store.artifacts, summary.gates, folder)
+    data_docs = write_docs(settings, store, summary.gates, folder)
     morning = store.find_morning(run.id)
     cards = listed_judges(settings, store, run.id)
     found = failures_of(store, run, results)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from quality.injection import injection_signs
-from quality.suites.tasks import tools_named
+from quality.tool_names import tools_named
 from stages.construct.discovery.forms import RequestForm, ReviewForm, ScenarioForm
 from stages.construct.rules.wording import prescribed_steps
 from stages.intake.wording import words

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Collection
 
 from environments.tool_runtime.catalogue import catalogue
-from quality.suites.tasks import ALWAYS_ALLOWED, tools_named
+from quality.suites.tasks import ALWAYS_ALLOWED
+from quality.tool_names import tools_named
 from stages.construct.assembling import assembled, available_files
 from stages.construct.planning.cases.rules import faults_of
 from stages.construct.rules.task import task_violations

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from quality.injection import injection_signs
 from quality.safety.harm import harms
 from quality.safety.personal import personal_data, told
-from quality.suites.tasks import tools_named
+from quality.tool_names import tools_named
 from stages.construct.rules.violation import Rulebook, Violation, in_tree
 from taskdata.schema.checkpoint import Judge
 from taskdata.schema.construct import TaskDraft

@@ -18,7 +18,8 @@ Leaf = Callable[..., Checkpoint]
 
 
 def gate(*tasks: Task, **rules: bool) -> GateResult:
-    return hold(candidates_suite(TaskRules(**rules)), candidate_rows(tasks, TOOLS, CHECKS), "r1")[0]
+    suite = candidates_suite(TaskRules(**rules), TOOLS, CHECKS)
+    return hold(suite, candidate_rows(tasks, TOOLS), "r1")[0]
 
 
 def test_a_candidate_that_breaks_a_rule_of_tasks_is_kept_back_and_the_others_go_on(
@@ -80,7 +81,7 @@ def test_personal_data_and_harm_are_found_in_any_text_and_told_by_place(
     result = gate(make_task(), held, harmful)
 
     assert set(result.quarantined) == {"held", "harmful"}
-    about = [f.expectation for f in result.failures if f.column in ("personal_data", "harm")]
+    about = [f.expectation for f in result.failures if f.rule in ("personal_data", "harm")]
     assert about == [
         "a task holds no personal data (found: checkpoint d: iban (characters 22-48))",
         "a task asks for nothing that does harm (found: weapons)",

@@ -3,7 +3,8 @@ from collections.abc import Callable
 import pytest
 
 from quality.gates import hold, require
-from quality.suites.tasks import TaskRules, rules_for, task_rows, tasks_suite, tools_named
+from quality.suites.tasks import TaskRules, rules_for, task_rows, tasks_suite
+from quality.tool_names import tools_named
 from taskdata.errors import GateFailed
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge, ScriptCheck
@@ -36,7 +37,7 @@ def gate(*tasks: Task, rules: TaskRules = STARTER) -> GateResult:
 
 
 def held(*tasks: Task, rules: TaskRules) -> GateResult:
-    return hold(tasks_suite(rules), task_rows(tasks, TOOLS, CHECKS), "r1")[0]
+    return hold(tasks_suite(rules, TOOLS, CHECKS), task_rows(tasks, TOOLS), "r1")[0]
 
 
 def leaf(leaf_id: str, name: str = "xlsx_table", weight: float = 1) -> Checkpoint:
@@ -167,9 +168,13 @@ def test_weights_that_add_up_to_0_are_broken_in_a_task_of_ours_alone(make_task: 
     shown = {}
     for source in ("internal", "gta-workflow"):
         task = make_task(checkpoints=tree, provenance=Provenance(source=source))
-        (row,) = task_rows([task], TOOLS, CHECKS)
-        shown[source] = row["weightless_nodes"]
-    assert shown == {"internal": "a", "gta-workflow": None}
+        shown[source] = [
+            failure.expectation
+            for failure in gate(task, rules=TaskRules()).failures
+            if failure.rule == "weightless_nodes"
+        ]
+    says = "the children of every inner node have some weight (found: a)"
+    assert shown == {"internal": [says], "gta-workflow": []}
 
 
 def test_a_program_that_scores_a_task_looks_at_every_deliverable(make_task: MakeTask):
@@ -241,10 +246,10 @@ def test_a_task_in_its_published_form_may_have_any_tree_and_no_named_file(make_t
 
 
 def test_a_row_that_never_was_a_task_is_stopped(make_task: MakeTask):
-    row = task_rows([make_task()], TOOLS, CHECKS)[0]
+    row = task_rows([make_task()], TOOLS)[0]
     foreign = row | {"task_id": "Not A Slug", "tier": "epic", "category": "cooking"}
 
-    result = hold(tasks_suite(STARTER), [foreign], "r1")[0]
+    result = hold(tasks_suite(STARTER, TOOLS, CHECKS), [foreign], "r1")[0]
 
     assert {f.column for f in result.failures} == {"task_id", "tier", "category"}
 
@@ -306,7 +311,7 @@ def test_a_task_that_one_program_decides_has_no_tree_to_speak_of(make_task: Make
 
     assert gate(make_task(**decided, checkpoints=node("root", passed)), rules=TaskRules()).success
     refused = gate(make_task(**decided, checkpoints=node("root", graded)), rules=TaskRules())
-    assert {failure.column for failure in refused.failures} == {
+    assert {failure.rule for failure in refused.failures} == {
         "tools_named",
         "leaves",
         "deliverables",

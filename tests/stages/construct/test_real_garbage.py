@@ -94,7 +94,10 @@ def test_its_prose_in_a_well_formed_draft_is_stopped_by_rules_and_gates(store, d
     task = assembled(store, drafted, draft)
     tools = list(catalogue())
     gates = (
-        (candidates_suite(TaskRules()), candidate_rows([task], tools, list(check_library()))),
+        (
+            candidates_suite(TaskRules(), tools, list(check_library())),
+            candidate_rows([task], tools),
+        ),
         (checkpoint_trees_suite(), tree_rows([task], tools)),
     )
     assert all(hold(suite, rows, "garbage")[0].quarantined == (task.id,) for suite, rows in gates)
