@@ -13,6 +13,8 @@ from taskdata.schema.planning_score import PlanError
 
 GRADES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """The scale of plan grades (APB, appendix C.1.1)."""
+WITH_REFERENCE, BLIND = "with reference", "blind"
+"""What the modes of a judge are called."""
 _BLIND = re.compile(r"\[(?:(?P<before>[^\[\]]*), )?blind\]")
 
 Trial = tuple[str, str, int]
@@ -200,5 +202,5 @@ class PlanJudgeCard(Value):
     @property
     def modes(self) -> dict[str, PlanMode]:
         """The modes that there are, by what they are called."""
-        both = {"with reference": self.with_reference, "blind": self.blind}
+        both = {WITH_REFERENCE: self.with_reference, BLIND: self.blind}
         return {name: mode for name, mode in both.items() if mode is not None}
