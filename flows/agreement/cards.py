@@ -64,9 +64,7 @@ def write_plan_card(settings: Settings, card: PlanJudgeCard) -> Path:
     return page
 
 
-def _listed_of_plans(
-    settings: Settings, store: Store, run_id: str | None
-) -> "list[ListedJudge]":
+def _listed_of_plans(settings: Settings, store: Store, run_id: str | None) -> "list[ListedJudge]":
     """Return the judges of plans that have a card; of a run, those that judged in either mode."""
     from dashboards.agreement.plan_card import plan_card_page
     from dashboards.index import ListedJudge

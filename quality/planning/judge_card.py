@@ -249,7 +249,7 @@ def _share(
 
 
 def _mean(values: NDArray[np.float64], sources: Sequence[str], lowest: float) -> Estimate:
-    return clustered_mean(values.tolist(), sources, lowest=lowest, highest=1)
+    return _varying(clustered_mean(values.tolist(), sources, lowest=lowest, highest=1))
 
 
 def _drawn(votes: Votes, told: Callable[[NDArray[np.intp]], list[float]]) -> list[Estimate]:
@@ -265,6 +265,7 @@ def _drawn(votes: Votes, told: Callable[[NDArray[np.intp]], list[float]]) -> lis
 
 
 def _varying(estimate: Estimate) -> Estimate:
+    """Return the estimate; an interval of width 0, from equal values, is left out."""
     ci95 = estimate.ci95
     is_flat = ci95 is not None and ci95[1] - ci95[0] < 1e-12
     return estimate.model_copy(update={"ci95": None}) if is_flat else estimate

@@ -67,9 +67,7 @@ def agreement(
         from flows.cli.agreement.plans import compare_plans
 
         if labels or threshold is not None:
-            raise Misuse(
-                "leave out --labels and --threshold: with --plans no score is compared"
-            )
+            raise Misuse("leave out --labels and --threshold: with --plans no score is compared")
         compare_plans(file, run_id, export, judge, as_json=as_json)
         return
     if file is None and run_id is None:
