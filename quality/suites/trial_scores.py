@@ -100,6 +100,9 @@ def _state(result: TrialResult) -> str | None:
         return "not_scored"
     if result.score.root.steps is not None:
         return "predicted"
+    if result.score.root.planning is not None and result.root_score is None:
+        # Code has looked at the plan; without a judge it often cannot decide.
+        return "undecided"
     return "unscored" if result.root_score is None else "scored"
 
 

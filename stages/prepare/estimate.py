@@ -19,6 +19,7 @@ from environments.models.money.prices import Price, price_of
 from environments.models.retry import RetryPolicy
 from environments.tool_runtime.host_registry import HOST_MODULES, host_definition
 from environments.toolkit.services import Service
+from stages.execute.cases.asking import ASKED_AT_MOST
 from stages.execute.harness import harness_kind, harness_takes_feedback
 from stages.execute.planning.planner import most_plan_calls
 from stages.prepare.work import can_play, repetitions
@@ -133,6 +134,8 @@ def _of_agent(
     played = [task for task in tasks if can_play(agent, task)]
     per_task = trials_per_task(agent, config)
     past = store.past_efforts(agent.name)
+    if harness_kind(agent.harness).plans == "only":
+        agent = agent.held_to(ASKED_AT_MOST)
     trials, by_tools = len(played) * per_task, _tools_ask_models(agent, config, played)
     expected = likely([task.content_hash for task in played], past, per_task)
     most = at_most(agent, trials, config.max_usd, by_tools=by_tools)
