@@ -222,8 +222,25 @@ def test_what_does_not_go_together_is_said(command, night, arguments, says):
     assert says in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("run-1", "--plans", "--labels"), "give --labels or --plans"),
+        (("run-1", "--plans", "--all-leaves"), "leave out --all-leaves: with --plans"),
+        (("run-1", "--plans", "--agent", "x"), "has no agent 'x'"),
+    ],
+)
+def test_what_is_asked_about_is_one_thing(command, night, arguments, says):
+    done = command("annotate", *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
 def test_a_run_without_plans_has_nothing_to_compare(command, stored_run):
     stored_run({"nop": (1.0,)})
     done = command("agreement", "--plans")
     assert done.returncode == 2
     assert "run run-1 has no scored plans" in done.stderr
+    done = command("annotate", "run-1", "--plans")
+    assert done.returncode == 2
+    assert "has no plan that could be read; agents answer planning cases with" in done.stderr
