@@ -137,8 +137,8 @@ def _asked_for(case: PlanningCase) -> str:
     if case.horizon is None:
         told = "the whole plan and its tool chain"
     else:
-        calls = "call" if case.horizon == 1 else f"{case.horizon} calls"
-        told = f"the next tool {calls}, or the final answer if nothing is left to do"
+        calls = "tool call" if case.horizon == 1 else f"{case.horizon} tool calls"
+        told = f"the next {calls}, or the final answer if nothing is left to do"
     return f"{told}; the cheapest plan is wanted" if case.brief.counts_cost else told
 
 
