@@ -1,13 +1,14 @@
 """What a planner is told of a case, and the form that it is to answer in."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from environments.ports import Message
 from stages.execute.cases.reading import MAX_ACTIONS
 from stages.execute.dialogue import prompts
 from taskdata.errors import Misuse
-from taskdata.schema.planning import CaseBrief, Form
+from taskdata.schema.planning import CaseBrief, Form, ToolBrief
 from taskdata.schema.task import Capability, TaskBrief
 from taskdata.schema.tool import ToolSpec
 
@@ -19,6 +20,8 @@ AGAIN = (
     "that was asked for, with nothing before or after it."
 )
 _MAX_WORDS = {"type": "string", "maxLength": 2_000}
+_SCALARS = [{"type": "string", "maxLength": 1_000}, {"type": "number"}, {"type": "boolean"}]
+_ANY_VALUE = {"anyOf": [*_SCALARS, {"type": "array", "items": {"anyOf": _SCALARS}, "maxItems": 50}]}
 
 
 def case_of(brief: TaskBrief) -> CaseBrief:
@@ -94,18 +97,10 @@ def offered_specs(case: CaseBrief) -> tuple[ToolSpec, ...]:
 def answer_schema(case: CaseBrief) -> dict[str, Any]:
     """Return the JSON schema of an answer, for servers that hold a model to it.
 
-    It names the tools and not their arguments, of which a model is to show that it knows them.
+    It names the tools and their arguments, as the schema of a step in work does; what the values
+    are, of which type or range, is left to the model.
     """
-    action = {
-        "type": "object",
-        "properties": {
-            "tool": {"enum": [tool.name for tool in case.tools]},
-            "arguments": {"type": "object"},
-            "rationale": _MAX_WORDS,
-        },
-        "required": ["tool", "arguments", "rationale"],
-        "additionalProperties": False,
-    }
+    action = {"anyOf": [_call(tool) for tool in case.tools]}
     words = {"anyOf": [_MAX_WORDS, {"type": "null"}]}
     properties: dict[str, Any]
     if case.form is Form.HOLISTIC:
@@ -124,6 +119,34 @@ def answer_schema(case: CaseBrief) -> dict[str, Any]:
         "required": [*properties],
         "additionalProperties": False,
     }
+
+
+def _call(tool: ToolBrief) -> dict[str, Any]:
+    declared = tool.parameters.get("properties")
+    names = declared if isinstance(declared, Mapping) else {}
+    required = [name for name in tool.parameters.get("required", ()) if name in names]
+    arguments: dict[str, Any] = {
+        "type": "object",
+        "properties": {name: _value(schema) for name, schema in names.items()},
+        "required": required,
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "tool": {"const": tool.name},
+            "arguments": arguments,
+            "rationale": _MAX_WORDS,
+        },
+        "required": ["tool", "arguments", "rationale"],
+        "additionalProperties": False,
+    }
+
+
+def _value(schema: Any) -> dict[str, Any]:
+    """Return the schema of any value of an argument; objects where the tool declares one."""
+    is_object = isinstance(schema, Mapping) and schema.get("type") == "object"
+    return {"type": "object"} if is_object else _ANY_VALUE
 
 
 def _json(value: Any) -> str:

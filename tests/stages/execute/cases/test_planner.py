@@ -177,7 +177,8 @@ def test_only_servers_known_for_it_are_held_to_a_schema(wire, evaluate, planner)
     formats = [seen.body.get("response_format") for seen in wire.seen]
     assert formats[0] is None
     assert "tool_chain" in json.dumps(formats[1])
-    assert '"maxItems": 2' in json.dumps(formats[2])
+    assert '"tool": {"const": "find_price"}' in json.dumps(formats[1])
+    assert '"maxItems": 2}' in json.dumps(formats[2])
 
 
 def test_pictures_of_a_case_are_shown(wire, evaluate, planner, store) -> None:
@@ -204,10 +205,15 @@ def test_a_refined_answer_is_asked_for_with_what_was_said(wire, evaluate, planne
     assert "The buyer is never told." in wire.seen[0].body["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize("task", EVERY_SETTING, ids=lambda task: task.id)
-def test_the_reference_is_played_and_nop_answers_nothing(evaluate, task) -> None:
+@pytest.mark.parametrize("task", EVERY_SETTING[::2], ids=lambda task: task.id)
+def test_the_reference_is_played(evaluate, task) -> None:
     _, played = evaluate(AgentSpec.parse("reference"), task)
-    outcome, nothing = evaluate(AgentSpec.parse("nop"), task)
 
     assert played.predicted_plan.chain == task.planning.reference.chain
-    assert (nothing.predicted_plan, outcome.sandbox) == (None, "none")
+    assert played.predicted_plan.refusal == task.planning.reference.refusal
+
+
+def test_nop_answers_nothing(evaluate) -> None:
+    outcome, transcript = evaluate(AgentSpec.parse("nop"), case())
+
+    assert (transcript.predicted_plan, outcome.sandbox) == (None, "none")
