@@ -9,15 +9,18 @@ import plotly.graph_objects as go
 from dashboards.figures.histogram import MOST_BARS, histogram
 from dashboards.figures.timings import timings
 from dashboards.pages.formats import words
-from dashboards.pages.page import BANK_SCRIPTS, PAGE_BYTES, drawn_figures, page
+from dashboards.pages.page import BANK_SCRIPTS, drawn_figures, packed_plotly, page
 from dashboards.theme import PALETTE
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction
 from taskdata.schema.release import ReleaseNotes
+from taskdata.schema.review import ChecklistItem
 from taskdata.schema.rewriting import RewritingTable
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
-_ROWS = (1_000, 250, 50)
+BANK_BYTES = 1_000_000
+"""Largest page of a release, beside a copy of Plotly that it carries."""
+_ROWS = (1_000, 500, 250, 100, 50, 20, 5)
 """Most rows of a table: the first of these with which the page is no larger than it may be."""
 
 _HISTOGRAMS = {
@@ -58,10 +61,11 @@ def build_bank(
     figures = _figures(notes, context["stages"])
     context["heights"] = {name: figure.layout.height for name, figure in figures.items()}
     data = drawn_figures(figures)
+    most = BANK_BYTES + (len(packed_plotly()) if plotly is None else 0)
     html = ""
     for rows in _ROWS:
         html = page({**context, "largest": rows}, data, "bank.html", BANK_SCRIPTS, plotly)
-        if len(html.encode()) <= PAGE_BYTES:
+        if len(html.encode()) <= most:
             break
     return html
 
@@ -72,6 +76,7 @@ def _context(
     refresh_id = notes.refresh_id
     candidates = store.candidates(refresh_id) if refresh_id else []
     return {
+        **_evidence(notes),
         "notes": notes,
         "kinds": Counter(change.kind for change in notes.changes),
         "changes": sorted(notes.changes, key=lambda change: _KINDS.index(change.kind)),
@@ -87,6 +92,22 @@ def _context(
         "gates": store.bank_gates(refresh_id or notes.bank),
         "data_docs": data_docs,
         "stages": store.refresh_stages(refresh_id) if refresh_id else [],
+    }
+
+
+def _evidence(notes: ReleaseNotes) -> dict[str, Any]:
+    """Return what the page says of all tasks at once about why they can be believed."""
+    known = [entry.evidence for entry in notes.lineage if entry.evidence is not None]
+    tried = [one.adversaries for one in known if one.adversaries is not None]
+    paid = [one.best_paid.score or 0.0 for one in tried if one.best_paid is not None]
+    return {
+        "has_evidence": bool(known or notes.references),
+        "cheated": len(tried),
+        "dearest": max(paid, default=None),
+        "requirements": sum(len(one.coverage or ()) for one in known),
+        "gaps": sum(len(one.gaps) for one in known),
+        "reviewed": [e for e in notes.lineage if e.evidence is not None and e.evidence.reviews],
+        "checklist_items": len(ChecklistItem),
     }
 
 

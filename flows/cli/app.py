@@ -24,6 +24,7 @@ from flows.cli.bank import (
     stopped_seeds,
     withdrawing,
 )
+from flows.cli.reviewing import agreeing, deciding, opening
 from flows.cli.runs import (
     compare,
     comparing,
@@ -78,6 +79,11 @@ app.add_typer(banks.app, name="bank", help="Look at, exchange and release task b
 seeds.app.command("discover")(discovering.discover)
 for command in ("show", "edit", "override", "regate", "drop"):
     seeds.app.command(command)(getattr(stopped_seeds, command))
+reviews.app.command("approve")(deciding.approve)
+reviews.app.command("reject")(deciding.reject)
+reviews.app.command("send-back")(deciding.send_back)
+reviews.app.command("open")(opening.open_pages)
+reviews.app.command("agreement")(agreeing.agreement)
 for command in ("override", "regate", "drop"):
     reviews.app.command(command)(getattr(stopped_candidates, command))
 app.add_typer(seeds.app, name="seeds", help="Take in seed queries, look at them.")

@@ -37,6 +37,11 @@ def note(text: str) -> None:
     _write_error(_plain(text))
 
 
+def ask(question: str) -> str:
+    """Ask a person at the terminal and return the line as it was typed; EOFError at its end."""
+    return out.input(_plain(question))
+
+
 def error(text: str) -> None:
     """Write one line of error."""
     line = " ".join(text.split())

@@ -55,6 +55,7 @@ _REFRESH_FIELDS = (
     "model",
     "seeds",
     "review",
+    "reviewers",
     "tools",
     "tool_floor",
     "max_augmentations",

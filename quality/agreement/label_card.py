@@ -20,7 +20,13 @@ from quality.agreement.label_marks import (
     kappas,
     study_of,
 )
-from quality.statistics.bootstrap import Chosen, bootstrapped, drawn_rows, rows_by_task
+from quality.statistics.bootstrap import (
+    Chosen,
+    bootstrapped,
+    drawn_rows,
+    rows_by_task,
+    varying,
+)
 from quality.statistics.intervals import clustered_share
 from taskdata.errors import Misuse
 from taskdata.schema.estimate import Estimate
@@ -113,7 +119,7 @@ def _kappas(trials: Sequence[Trial], one: Marks, other: Marks, at_once: bool) ->
         return [*kappas(mine, theirs), *whole]
 
     counts = [len(trials)] * (one.shape[1] + at_once)
-    return [_varying(estimate) for estimate in bootstrapped(told, len(groups), counts)]
+    return [varying(estimate) for estimate in bootstrapped(told, len(groups), counts)]
 
 
 def _pair(
@@ -173,7 +179,7 @@ def _detected(given: Marks, true: Marks, tasks: Sequence[str]) -> list[Detection
         Detection(
             precision=_share(true[:, place], given[:, place], tasks),
             recall=_share(given[:, place], true[:, place], tasks),
-            f1=_varying(score),
+            f1=varying(score),
         )
         for place, score in enumerate(scores)
     ]
@@ -188,10 +194,3 @@ def _share(having: NDArray[np.bool_], among: NDArray[np.bool_], tasks: Sequence[
     """Return the share of a condition among some rows, with its interval."""
     rows = np.flatnonzero(among).tolist()
     return clustered_share([bool(having[i]) for i in rows], [tasks[i] for i in rows])
-
-
-def _varying(estimate: Estimate) -> Estimate:
-    """Return the estimate; an interval of width 0, from equal draws, is left out."""
-    ci95 = estimate.ci95
-    is_flat = ci95 is not None and ci95[1] - ci95[0] < 1e-12
-    return estimate.model_copy(update={"ci95": None}) if is_flat else estimate

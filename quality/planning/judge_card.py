@@ -20,7 +20,13 @@ from quality.planning.judge_votes import (
     paired,
     votes_of,
 )
-from quality.statistics.bootstrap import Chosen, bootstrapped, drawn_rows, rows_by_task
+from quality.statistics.bootstrap import (
+    Chosen,
+    bootstrapped,
+    drawn_rows,
+    rows_by_task,
+    varying,
+)
 from quality.statistics.intervals import clustered_mean, clustered_share
 from taskdata.errors import Misuse
 from taskdata.schema.estimate import Estimate
@@ -249,7 +255,7 @@ def _share(
 
 
 def _mean(values: NDArray[np.float64], sources: Sequence[str], lowest: float) -> Estimate:
-    return _varying(clustered_mean(values.tolist(), sources, lowest=lowest, highest=1))
+    return varying(clustered_mean(values.tolist(), sources, lowest=lowest, highest=1))
 
 
 def _drawn(votes: Votes, told: Callable[[NDArray[np.intp]], list[float]]) -> list[Estimate]:
@@ -261,11 +267,4 @@ def _drawn(votes: Votes, told: Callable[[NDArray[np.intp]], list[float]]) -> lis
 
     count = len(told(np.arange(len(votes))))
     found = bootstrapped(statistics, len(groups), [len(votes)] * count)
-    return [_varying(estimate) for estimate in found]
-
-
-def _varying(estimate: Estimate) -> Estimate:
-    """Return the estimate; an interval of width 0, from equal values, is left out."""
-    ci95 = estimate.ci95
-    is_flat = ci95 is not None and ci95[1] - ci95[0] < 1e-12
-    return estimate.model_copy(update={"ci95": None}) if is_flat else estimate
+    return [varying(estimate) for estimate in found]

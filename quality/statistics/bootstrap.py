@@ -64,6 +64,13 @@ def bootstrapped(
     ]
 
 
+def varying(estimate: Estimate) -> Estimate:
+    """Return the estimate; an interval of width 0, from equal draws, is left out."""
+    ci95 = estimate.ci95
+    is_flat = ci95 is not None and ci95[1] - ci95[0] < 1e-12
+    return estimate.model_copy(update={"ci95": None}) if is_flat else estimate
+
+
 def _estimate(point: float, ci95: tuple[float, float] | None, count: int) -> Estimate:
     if math.isnan(point):
         return Estimate(mean=None, ci95=None, n=count)

@@ -9,6 +9,9 @@ from quality.bank_statistics import bank_statistics
 from stages.construct.assembling import assembled
 from stages.construct.history import reference_kind
 from stages.release.quarantine import decisions_behind
+from stages.release.reviewing.agreement import agreement_of
+from stages.release.reviewing.evidence import evidence_of, evidence_of_task
+from stages.release.reviewing.votes import outcome
 from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.banks.loader import load_bank
 from taskdata.errors import Misuse, StageFailed
@@ -63,7 +66,7 @@ def compose(store: Store, refresh: Refresh) -> Composition:
         base = find_bank(store, refresh.config.base)
         files = base.bank.files if isinstance(base, LoadedBank) else {}
         released = store.find_release(refresh.config.base)
-        known = {e.task_hash: e.reference for e in released.lineage} if released else {}
+        known = {entry.task_hash: entry for entry in released.lineage} if released else {}
         for task in base.tasks():
             tasks[task.id], lineage[task.id] = task, _from_base(task, known)
     chosen = _approved(store, refresh.id)
@@ -170,6 +173,7 @@ def _notes(
         statistics=bank_statistics(composition.tasks),
         lineage=lineage,
         refresh_id=composition.refresh_id,
+        agreement=agreement_of(store, composition.refresh_id) if composition.refresh_id else None,
         created_at=datetime.now(UTC),
     )
 
@@ -274,14 +278,16 @@ def supplied_reference(task: Task) -> ReferenceKind:
     return ReferenceKind.NONE if task.reference is None else ReferenceKind.SUPPLIED
 
 
-def _from_base(task: Task, known: Mapping[str, ReferenceKind | None] = {}) -> Lineage:
+def _from_base(task: Task, known: Mapping[str, Lineage] = {}) -> Lineage:
+    before = known.get(task.content_hash)
     return Lineage(
         task_id=task.id,
         task_hash=task.content_hash,
         # Until there is a proof: the claim of a base task itself is no proof.
         proof="unproven",
         origin=BASE,
-        reference=known.get(task.content_hash) or supplied_reference(task),
+        reference=(before and before.reference) or supplied_reference(task),
+        evidence=(before and before.evidence) or evidence_of_task(task),
     )
 
 
@@ -289,7 +295,10 @@ def _from_candidate(store: Store, candidate: Candidate, task: Task) -> Lineage:
     steps, decisions = store.steps(candidate.id), store.reviews(candidate.id)
     draft = store.draft(candidate.id)
     proofs = [step.verdict for step in steps if step.stage is Construction.PROVE]
-    approvals = [r for r in decisions if r.decision == "approve"]
+    votes = outcome(decisions, store.refresh(candidate.refresh_id).config.reviewers).votes
+    approvals = [vote.reviewer for vote in votes if vote.decision == "approve"]
+    items = [candidate.id, *filter(None, [candidate.seed_id])]
+    stopped = [entry for item in items for entry in store.quarantine_entries(item=item)]
     return Lineage(
         task_id=task.id,
         task_hash=task.content_hash,
@@ -301,9 +310,10 @@ def _from_candidate(store: Store, candidate: Candidate, task: Task) -> Lineage:
         refresh_id=candidate.refresh_id,
         prompts=_distinct(step.prompt_version for step in steps),
         models=_distinct(step.model_id for step in steps),
-        reviewer=approvals[-1].reviewer if approvals else None,
+        reviewer=" and ".join(approvals) or None,
         reference=reference_kind(draft, steps, decisions) if draft else ReferenceKind.NONE,
         decisions=decisions_behind(store, candidate),
+        evidence=evidence_of(draft, steps, stopped, votes),
     )
 
 

@@ -1,22 +1,18 @@
 """Human review: candidates that await a decision, what the reviewer sees, and the decision.
 
-A person decides once per candidate and can change the draft first; who decided, when and why is
-stored with it (GTA-2, section 3.3.4, human verification).
+A reviewer answers a checklist, gives a verdict, and can change the draft first; who decided, when
+and why is stored with it (GTA-2, section 3.3.4, human verification).
 """
 
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
-from pydantic import ValidationError
-
-from stages.construct.assembling import assembled
 from stages.construct.history import confirmation, reference_kind
 from stages.construct.proof.adversarial.report import Resistance
 from stages.construct.rules.coverage import ExplicitRequirement, coverage_map
-from taskdata.banks.loader import describe
-from taskdata.errors import BadTaskData, Misuse
-from taskdata.places import UNSTORABLE, first_place, is_unstorable
+from stages.release.reviewing.evidence import evidence_of
+from stages.release.reviewing.votes import standing, visible
+from taskdata.errors import Misuse
 from taskdata.schema.base import Value
 from taskdata.schema.construct import (
     Candidate,
@@ -26,6 +22,7 @@ from taskdata.schema.construct import (
     ReviewDecision,
     TaskDraft,
 )
+from taskdata.schema.evidence import SafetyFinding, TaskEvidence
 from taskdata.schema.quarantine import QuarantineDecision
 from taskdata.schema.release import ReferenceKind
 from taskdata.schema.run import TrialResult
@@ -35,10 +32,7 @@ from taskdata.store import Store
 AUTOMATIC = "auto-approve"
 """Recorded as the reviewer of candidates that were approved automatically, on explicit request."""
 
-Decision = Literal["approve", "reject", "edit"]
-
-Rules = Callable[[Candidate, TaskDraft], tuple[str, ...]]
-"""Returns the rules that a candidate's draft breaks, each as a sentence."""
+Decision = Literal["approve", "reject", "send_back", "edit"]
 
 
 class ReviewSheet(Value):
@@ -62,6 +56,19 @@ class ReviewSheet(Value):
     """The rules by which it or its seed was stopped, including those that have ended."""
     mending: tuple[QuarantineDecision, ...] = ()
     """What people decided about it in quarantine, and about its seed."""
+    safety: tuple[SafetyFinding, ...] = ()
+    """Personal data, harm and orders to the model that were found on the way."""
+    reviewers: int = 1
+    """How many different people must give the same verdict."""
+    voted: int = 0
+    """How many have given one about the current draft."""
+    is_disputed: bool = False
+    """Whether enough people have voted and do not agree."""
+
+    @property
+    def evidence(self) -> TaskEvidence:
+        """What speaks for the candidate and against it."""
+        return evidence_of(self.draft, self.steps, self.quarantine)
 
 
 def awaiting(store: Store, refresh_id: str | None = None) -> list[Candidate]:
@@ -69,8 +76,14 @@ def awaiting(store: Store, refresh_id: str | None = None) -> list[Candidate]:
     return store.candidates(refresh_id, stage=Construction.REVIEW, status=CandidateStatus.OPEN)
 
 
-def sheet(store: Store, name: str) -> ReviewSheet:
+def sheet(store: Store, name: str, viewer: str | None = None) -> ReviewSheet:
     """Return the review sheet of the candidate with that id or task id.
+
+    Args:
+        store: Where it is.
+        name: The candidate id or task id.
+        viewer: A reviewer, who is not shown what others decided before enough people have; None:
+            everything is shown.
 
     Raises:
         Misuse: if there is none, or the task id is ambiguous.
@@ -79,19 +92,29 @@ def sheet(store: Store, name: str) -> ReviewSheet:
     steps, decisions = tuple(store.steps(candidate.id)), tuple(store.reviews(candidate.id))
     draft = store.draft(candidate.id)
     items = [candidate.id, *filter(None, [candidate.seed_id])]
+    quarantine = tuple(e for item in items for e in store.quarantine_entries(item=item))
+    needed = store.refresh(candidate.refresh_id).config.reviewers
+    now = standing(decisions, needed)
+    shown = decisions
+    if viewer is not None and candidate.status is CandidateStatus.OPEN:
+        shown = visible(decisions, needed, viewer)
     return ReviewSheet(
         candidate=candidate,
         draft=draft,
         seed=store.seed(candidate.seed_id) if candidate.seed_id else None,
         steps=steps,
-        decisions=decisions,
+        decisions=shown,
         played=_played(store, steps),
         resistance=_resistance(steps),
         coverage=coverage_map(draft) if draft else (),
         reference=reference_kind(draft, steps, decisions) if draft else ReferenceKind.NONE,
         confirmation=confirmation(draft, steps) if draft else None,
-        quarantine=tuple(e for item in items for e in store.quarantine_entries(item=item)),
+        quarantine=quarantine,
         mending=tuple(store.quarantine_decisions(items)),
+        safety=evidence_of(draft, steps, quarantine).safety,
+        reviewers=needed,
+        voted=len(now.votes),
+        is_disputed=now.is_disputed,
     )
 
 
@@ -137,96 +160,3 @@ def require_decidable(candidate: Candidate, decision: Decision) -> None:
         return
     where = candidate.stage.value if candidate.status is CandidateStatus.OPEN else candidate.status
     raise Misuse(f"candidate {candidate.task_id!r} does not wait for review: it is at {where}")
-
-
-def decide(
-    store: Store,
-    candidate: Candidate,
-    decision: Literal["approve", "reject"],
-    reviewer: str,
-    comment: str = "",
-) -> None:
-    """Store a person's decision.
-
-    Raises:
-        Misuse: see `require_decidable`, or if a rejection has no reason.
-    """
-    require_decidable(candidate, decision)
-    if decision == "reject" and not comment.strip():
-        raise Misuse(f"rejecting {candidate.task_id!r} needs a reason: --comment")
-    if decision == "approve":
-        assembled(store, candidate)
-    store.record_review(
-        _decision(candidate, decision, reviewer, comment),
-        status=CandidateStatus.APPROVED if decision == "approve" else CandidateStatus.REJECTED,
-    )
-
-
-def edit(
-    store: Store,
-    candidate: Candidate,
-    fields: dict[str, Any],
-    reviewer: str,
-    comment: str,
-    rules: Rules,
-) -> TaskDraft:
-    """Store a person's changed draft; the candidate is proven again before it can be approved.
-
-    Args:
-        store: The store that holds the candidate.
-        candidate: It must await review, or be in quarantine.
-        fields: The whole draft as a mapping.
-        reviewer: The person who changed it.
-        comment: The reason.
-        rules: Returns the rules that the new draft breaks.
-
-    Raises:
-        Misuse: if the candidate neither awaits review nor is in quarantine.
-        BadTaskData: if the fields are not a valid draft or task, or break a rule.
-    """
-    require_decidable(candidate, "edit")
-    try:
-        draft = TaskDraft.model_validate(fields)
-    except ValidationError as exc:
-        raise BadTaskData(f"draft of {candidate.task_id!r}: {describe(exc)}") from exc
-    place = first_place(draft.model_dump(), is_unstorable)
-    if place is not None:
-        raise BadTaskData(f"draft of {candidate.task_id!r}: field {place.where} {UNSTORABLE}")
-    assembled(store, candidate, draft)
-    broken = rules(candidate, draft)
-    if broken:
-        raise BadTaskData(
-            f"draft of {candidate.task_id!r} breaks {len(broken)} rules: {'; '.join(broken)}"
-        )
-    decision = _decision(candidate, "edit", reviewer, comment)
-    store.record_review(
-        decision.model_copy(update={"draft": draft}),
-        stage=Construction.PROVE,
-        status=CandidateStatus.OPEN,
-    )
-    return draft
-
-
-def approve_all(store: Store, refresh_id: str, reviewer: str, comment: str) -> int:
-    """Approve every candidate of the refresh that awaits review; return how many."""
-    waiting = awaiting(store, refresh_id)
-    for candidate in waiting:
-        decide(store, candidate, "approve", reviewer, comment)
-    return len(waiting)
-
-
-def _decision(
-    candidate: Candidate,
-    decision: Decision,
-    reviewer: str,
-    comment: str,
-) -> ReviewDecision:
-    if not reviewer.strip():
-        raise Misuse("a decision needs a reviewer: --reviewer NAME")
-    return ReviewDecision(
-        candidate_id=candidate.id,
-        decision=decision,
-        reviewer=reviewer.strip(),
-        comment=comment.strip(),
-        at=datetime.now(UTC),
-    )

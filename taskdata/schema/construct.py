@@ -7,14 +7,15 @@ reasons, the draft as it stood afterwards, and the prompt, model and cost behind
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import ConfigDict, Field, field_serializer, field_validator
+from pydantic import ConfigDict, Field, field_serializer, field_validator, model_validator
 
 from taskdata.errors import BadTaskData
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.base import RelativePath, Sha256, Slug, Value
 from taskdata.schema.checkpoint import Checkpoint
+from taskdata.schema.review import Checklist
 from taskdata.schema.run import SandboxName
 from taskdata.schema.safety import SafetyRules
 from taskdata.schema.seed import LanguageCode
@@ -88,6 +89,8 @@ class RefreshConfig(Value):
     """Whether a second solution is drafted without sight of the tree, to confirm the reference."""
     review: ReviewMode = "defer"
     """`defer`: end, the CLI decides later; `wait`: pause for the form; `auto`: approve all left."""
+    reviewers: int = Field(default=1, ge=1, le=5)
+    """Different people who must give the same verdict about a task before it counts."""
     sandbox: SandboxName = "bubblewrap"
     """Where tasks are proved."""
     language: LanguageCode | None = None
@@ -112,6 +115,15 @@ class RefreshConfig(Value):
         """Every model that the refresh asks, with its endpoint."""
         drafts = self.draft_references or self.draft_twice
         return tuple(dict.fromkeys((self.author, self.solver) if drafts else (self.author,)))
+
+    @model_validator(mode="after")
+    def _reviewed(self) -> Self:
+        if self.review == "auto" and self.reviewers > 1:
+            raise ValueError(
+                f"review `auto` approves without a look, and reviewers is {self.reviewers}; "
+                "leave one of them out"
+            )
+        return self
 
     @field_validator("base")
     @classmethod
@@ -279,9 +291,10 @@ class ReviewDecision(Value):
     """What a person decided about a candidate."""
 
     candidate_id: str
-    decision: Literal["approve", "reject", "edit"]
+    decision: Literal["approve", "reject", "send_back", "edit"]
     reviewer: str = Field(min_length=1, max_length=200)
     comment: str = Field(default="", max_length=10_000)
+    checklist: Checklist = ()
     draft: TaskDraft | None = None
     """Of an edit: the draft from now on."""
     at: datetime

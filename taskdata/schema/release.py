@@ -8,7 +8,9 @@ from typing import Literal
 from pydantic import Field
 
 from taskdata.schema.base import Sha256, Slug, Value
+from taskdata.schema.evidence import TaskEvidence
 from taskdata.schema.quarantine import QuarantineDecision
+from taskdata.schema.review import ReviewAgreement
 from taskdata.schema.statistics import BankStatistics
 
 Proof = Literal["proven", "unproven"]
@@ -78,6 +80,8 @@ class Lineage(Value):
     """None: the release was made before this was recorded."""
     decisions: tuple[QuarantineDecision, ...] = ()
     """Rules that a person let it break, and edits, of the task and of its seed."""
+    evidence: TaskEvidence | None = None
+    """None: the release was made before this was recorded."""
 
     @property
     def overrides(self) -> tuple[QuarantineDecision, ...]:
@@ -107,6 +111,8 @@ class ReleaseNotes(Value):
     statistics: BankStatistics
     lineage: tuple[Lineage, ...] = ()
     refresh_id: str | None = None
+    agreement: ReviewAgreement | None = None
+    """Of the reviewers of the refresh; None: no two people have reviewed one draft."""
     created_at: datetime
 
     @property

@@ -4,8 +4,9 @@ A step and the resulting state of its candidate are one transaction, so a stage 
 only what is missing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from sqlmodel import Session, col, desc, func, select
 
@@ -34,6 +35,14 @@ from taskdata.tables import (
     RefreshStageRow,
     ReviewRow,
 )
+
+
+class Following(NamedTuple):
+    """What follows from the verdicts of reviewers; None: that stays as it is."""
+
+    stage: Construction | None = None
+    status: CandidateStatus | None = None
+    step: ConstructionStep | None = None
 
 
 class ConstructionStore(StoreConnection):
@@ -144,18 +153,7 @@ class ConstructionStore(StoreConnection):
             findings: What puts it into quarantine, by rule; None: the reason alone says it.
         """
         with self._writing() as session:
-            at = not_before(step.at, _last_at(session, step.candidate_id))
-            step = step.model_copy(update={"at": at})
-            session.add(
-                ConstructionStepRow(
-                    candidate_id=step.candidate_id,
-                    stage=step.stage.value,
-                    attempt=step.attempt,
-                    verdict=step.verdict,
-                    step=step.model_dump(mode="json"),
-                    at=step.at,
-                )
-            )
+            _add_step(session, step)
             _move(session, step.candidate_id, stage, status, reason, findings)
 
     def set_candidate(
@@ -199,22 +197,49 @@ class ConstructionStore(StoreConnection):
         status: CandidateStatus | None = None,
     ) -> None:
         """Store a decision and, in the same transaction, the resulting state of its candidate."""
-        draft = None if decision.draft is None else decision.draft.model_dump(mode="json")
         with self._writing() as session:
-            at = not_before(decision.at, _last_at(session, decision.candidate_id))
-            session.add(ReviewRow(**decision.model_dump() | {"draft": draft, "at": at}))
+            _add_review(session, decision)
             _move(session, decision.candidate_id, stage, status, decision.comment)
+
+    def record_vote(
+        self,
+        decision: ReviewDecision,
+        candidate: Candidate,
+        follows: Callable[[Sequence[ReviewDecision]], Following],
+    ) -> list[ReviewDecision]:
+        """Store a reviewer's verdict, with what follows from all verdicts, in one transaction.
+
+        Args:
+            decision: The verdict.
+            candidate: What it is about, as the reviewer saw it.
+            follows: What the decisions about the candidate, this one included, lead to.
+
+        Returns:
+            The decisions, oldest first.
+
+        Raises:
+            Misuse: if the candidate has another state by now.
+        """
+        with self._writing() as session:
+            row = session.get_one(CandidateRow, candidate.id, with_for_update=True)
+            if (row.stage, row.status) != (candidate.stage.value, candidate.status.value):
+                raise Misuse(
+                    f"candidate {candidate.task_id!r} was decided about meanwhile; "
+                    f"`nightshift review show {candidate.task_id}`"
+                )
+            _add_review(session, decision)
+            session.flush()
+            decided = _reviews(session, candidate.id)
+            following = follows(decided)
+            if following.step is not None:
+                _add_step(session, following.step)
+            _move(session, candidate.id, following.stage, following.status, decision.comment)
+        return decided
 
     def reviews(self, candidate_id: str) -> list[ReviewDecision]:
         """Return the decisions about a candidate, oldest first."""
-        query = (
-            select(ReviewRow)
-            .where(ReviewRow.candidate_id == candidate_id)
-            .order_by(col(ReviewRow.id))
-        )
         with self._reading() as session:
-            rows = [row.model_dump(exclude={"id"}) for row in session.exec(query)]
-        return [ReviewDecision.model_validate(row) for row in rows]
+            return _reviews(session, candidate_id)
 
     def record_bank_gate(self, result: GateResult) -> None:
         """Store one pass of a gate of the refresh, import or release in the result's `run_id`."""
@@ -260,6 +285,35 @@ class ConstructionStore(StoreConnection):
         )
         with self._reading() as session:
             return [StageReport.model_validate(row.report) for row in session.exec(query)]
+
+
+def _add_step(session: Session, step: ConstructionStep) -> None:
+    at = not_before(step.at, _last_at(session, step.candidate_id))
+    step = step.model_copy(update={"at": at})
+    session.add(
+        ConstructionStepRow(
+            candidate_id=step.candidate_id,
+            stage=step.stage.value,
+            attempt=step.attempt,
+            verdict=step.verdict,
+            step=step.model_dump(mode="json"),
+            at=step.at,
+        )
+    )
+
+
+def _add_review(session: Session, decision: ReviewDecision) -> None:
+    written = decision.model_dump(mode="json", include={"draft", "checklist"})
+    at = not_before(decision.at, _last_at(session, decision.candidate_id))
+    session.add(ReviewRow(**decision.model_dump() | written | {"at": at}))
+
+
+def _reviews(session: Session, candidate_id: str) -> list[ReviewDecision]:
+    query = (
+        select(ReviewRow).where(ReviewRow.candidate_id == candidate_id).order_by(col(ReviewRow.id))
+    )
+    rows = [row.model_dump(exclude={"id"}) for row in session.exec(query)]
+    return [ReviewDecision.model_validate(r | {"checklist": r["checklist"] or ()}) for r in rows]
 
 
 def _last_at(session: Session, candidate_id: str) -> datetime | None:

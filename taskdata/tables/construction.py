@@ -123,6 +123,7 @@ class ReviewRow(SQLModel, table=True):
     decision: str
     reviewer: str
     comment: str
+    checklist: list[dict[str, Any]] | None = json_column(nullable=True)
     draft: dict[str, Any] | None = json_column(nullable=True)
     at: datetime = time_column()
 

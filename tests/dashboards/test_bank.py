@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from bs4 import BeautifulSoup
 
-from dashboards.bank import build_bank
-from dashboards.pages.page import PAGE_BYTES
+from dashboards.bank import BANK_BYTES, build_bank
+from dashboards.pages.page import packed_plotly
 from dashboards.visible_text import visible
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.construct import (
@@ -18,10 +18,20 @@ from taskdata.schema.construct import (
     Refresh,
     RefreshConfig,
     RefreshStatus,
+    ReviewDecision,
+)
+from taskdata.schema.estimate import Estimate
+from taskdata.schema.evidence import (
+    Adversaries,
+    CheatPaid,
+    Covered,
+    SafetyFinding,
+    TaskEvidence,
 )
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
 from taskdata.schema.quarantine import QuarantineDecision
 from taskdata.schema.release import Lineage, ReferenceKind, ReleaseNotes, TaskChange
+from taskdata.schema.review import ChecklistItem, ItemAgreement, ItemAnswer, ReviewAgreement
 from taskdata.schema.rewriting import Increase, RewriteMagnitude, RewritingTable, SourceOutcomes
 from taskdata.schema.run import StageReport
 from taskdata.schema.statistics import BankStatistics, LeafCounts
@@ -183,7 +193,8 @@ def test_the_page_is_one_document_with_everything_in_its_place(store, made_notes
     ids = [element["id"] for element in page.find_all(id=True)]
     assert len(ids) == len(set(ids))
     links = [link["href"] for link in page.select("nav a")]
-    assert links == ["#changes", "#statistics", "#construction", "#gates", "#lineage"]
+    sections = ["#changes", "#statistics", "#construction", "#gates", "#evidence", "#lineage"]
+    assert links == sections
     for link in links:
         assert page.find(id=link[1:]) is not None
     drawn = {element["data-figure"] for element in page.find_all(attrs={"data-figure": True})}
@@ -340,9 +351,9 @@ def test_a_large_bank_shows_its_first_rows_and_says_so(store, made_notes):
             "statistics": BankStatistics(tasks=10_000, sources=counts),
         }
     )
-    html = build_bank(store, notes)
+    html = build_bank(store, notes, plotly="../plotly.js")
     page = soup(html)
-    assert len(html.encode()) < PAGE_BYTES
+    assert len(html.encode()) <= BANK_BYTES
     assert len(cells(html, "Lineage of the tasks")) == 1_000
     assert "The first 1,000 of 10,000 tasks." in page.find(id="lineage").get_text()
     assert "The first 1,000 of 10,000 changes." in page.find(id="changes").get_text()
@@ -354,8 +365,8 @@ def test_long_texts_cost_rows_and_never_the_limit(store, made_notes):
         TaskChange(task_id=f"task-{i}", kind="added", why="\u202e" * 500) for i in range(2_000)
     )
     html = build_bank(store, made_notes.model_copy(update={"changes": changes}))
-    assert len(html.encode()) < PAGE_BYTES
-    assert "The first 250 of 2,000 changes." in soup(html).find(id="changes").get_text()
+    assert len(html.encode()) <= BANK_BYTES + len(packed_plotly())
+    assert "The first 100 of 2,000 changes." in soup(html).find(id="changes").get_text()
     assert cells(html, "Changelog")[0][2] == "⟨U+202E⟩" * 400 + "…"
 
 
@@ -397,3 +408,101 @@ def test_an_overridden_rule_is_shown_with_its_reason_whatever_that_says(store, m
         " ", strip=True
     )
     assert "Overridden" not in build_bank(store, made_notes)
+
+
+def evidence_of(text: str, reviews: int = 2) -> TaskEvidence:
+    """Evidence of every kind, in which every text of others is `text`."""
+    answers = tuple(
+        ItemAnswer(item=item, answer="unsure" if item == "realistic" else "yes", note=text[:300])
+        for item in ChecklistItem
+    )
+    return TaskEvidence(
+        adversaries=Adversaries(
+            cheats=(
+                CheatPaid(name="everything dumped", score=1.25),
+                CheatPaid(name=text[:80], score=2.5),
+                CheatPaid(name="skeleton", score=None),
+            ),
+            faults=4,
+            noticed=3,
+            unnoticed=(text,),
+        ),
+        coverage=(
+            Covered(kind="file", quote="out.json", leaves=("sum",)),
+            Covered(kind="name", quote=text[:60]),
+        ),
+        safety=(
+            SafetyFinding(rule="personal_data", where="draft", found="iban", became="masked"),
+            SafetyFinding(rule="harm", where="gate seeds", found=text, became="overridden"),
+        ),
+        reviews=tuple(
+            ReviewDecision(
+                candidate_id="c0",
+                decision="approve",
+                reviewer=f"reviewer {number}",
+                comment=text,
+                checklist=answers,
+                at=NIGHT,
+            )
+            for number in range(reviews)
+        ),
+    )
+
+
+AGREEMENT = ReviewAgreement(
+    reviewers=("ada", "bob"),
+    tasks=9,
+    items=tuple(
+        ItemAgreement(
+            item=item,
+            tasks=9,
+            agreed=8,
+            pairs=9,
+            kappa=Estimate(mean=mean, ci95=None if mean is None else (0.2, 0.9), n=9),
+        )
+        for item, mean in (("verdict", 0.55), ("rubric_right", None))
+    ),
+)
+
+
+def believed(notes: ReleaseNotes, text: str = "plain words") -> ReleaseNotes:
+    lineage = (notes.lineage[0].model_copy(update={"evidence": evidence_of(text)}),)
+    return notes.model_copy(update={"lineage": lineage, "agreement": AGREEMENT})
+
+
+def test_the_page_shows_cheats_coverage_safety_and_reviewers(store, made_notes):
+    page = build_bank(store, believed(made_notes))
+    assert cells(page, "Cheats and coverage") == [
+        ["sum-two", "3", "2.50 plain words", "3 of 4 not: plain words", "1 of 2", "plain words"]
+    ]
+    assert [row[1:4] for row in cells(page, "Safety findings")] == [
+        ["personal data", "masked", "draft"],
+        ["harm", "overridden", "gate seeds"],
+    ]
+    assert cells(page, "Agreement of reviewers") == [
+        ["verdict", "9", "8 of 9", "0.55 0.20 to 0.90"],
+        ["rubric right", "9", "8 of 9", "undefined"],
+    ]
+    verdicts = cells(page, "Verdicts of reviewers")
+    assert [row[1].split(" 2026")[0] for row in verdicts] == ["reviewer 0", "reviewer 1"]
+    assert verdicts[0][2:4][0] == "approve"
+    assert verdicts[0][3].startswith("yes to 5 of 6; realistic: unsure (plain words)")
+    links = [link["href"] for link in soup(page).select("nav a")]
+    assert links[-4:] == ["#evidence", "#safety", "#reviewers", "#lineage"]
+
+
+def test_no_evidence_becomes_markup(store, made_notes):
+    clean = soup(build_bank(store, believed(made_notes)))
+    page = soup(build_bank(store, believed(made_notes, POISON)))
+    assert {e.name for e in page.find_all(True)} == {e.name for e in clean.find_all(True)}
+    assert _scripts(page) == _scripts(clean)
+    assert page.find("img") is None
+
+
+def test_the_page_of_a_hundred_tasks_takes_less_than_a_megabyte(store, made_notes):
+    lineage = believed(made_notes, "word " * 100).lineage * 100
+    changes = made_notes.changes * 34
+    notes = made_notes.model_copy(update={"lineage": lineage, "changes": changes})
+    html = build_bank(store, notes, plotly="../plotly.js")
+    assert len(html.encode()) <= BANK_BYTES
+    assert "The first" not in html

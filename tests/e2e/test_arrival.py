@@ -57,7 +57,8 @@ def fill_in(decision, names, reviewer, reason, page):
     page.get_by_role("button", name="Open menu").first.click()
     page.get_by_role("menuitem", name="Resume").click()
     form = page.get_by_role("dialog")
-    form.get_by_role("button", name="Select").click()
+    # The decision comes first, then the items of the checklist.
+    form.get_by_role("button", name="Select").first.click()
     page.get_by_role("option", name=decision, exact=True).click()
     for box, text in zip(form.get_by_role("textbox").all(), (names, reviewer, reason), strict=True):
         box.fill(text)
@@ -91,7 +92,7 @@ def test_seeds_in_the_inbox_become_a_bank_that_the_next_night_evaluates(
     assert message["text"].endswith(form)
 
     move = next(task for task in waiting if task.startswith("we-move"))
-    click_until_taken(api, form, partial(fill_in, "approve those named", move, "kirsten", ""))
+    click_until_taken(api, form, partial(fill_in, "approve those named", move, "kirsten", "read"))
     api.wait(
         "the approval",
         lambda: asked_of(home, lambda store: len(awaiting(store))) == len(waiting) - 1,

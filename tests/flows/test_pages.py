@@ -14,7 +14,7 @@ from flows.publishing import publish
 from flows.site import write_all
 from stages.prepare.confirm import confirmation_id
 from stages.release.release import compose, release
-from stages.release.review import approve_all
+from stages.release.reviewing.deciding import approve_all
 from taskdata.schema.construct import (
     Construction,
     ConstructionStep,

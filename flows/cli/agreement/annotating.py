@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli import console
+from flows.cli.local_pages import serve_pages
 from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
-
-    from flows.config import Settings
 
 
 def annotate(
@@ -91,7 +90,8 @@ def annotate(
             app = annotation_app(store, source.id, asked, who, login)
             told = f"{len(asked)} leaves"
         console.say(f"{told} of run {source.id} for {who}")
-        _serve(app, settings, "Label" if labels else "Mark" if plans else "Score", open_=open_)
+        verb = "Label" if labels else "Mark" if plans else "Score"
+        serve_pages(app, settings, verb, open_=open_)
 
 
 def _require_one_question(labels: bool, plans: bool, all_leaves: bool, trials: int | None) -> None:
@@ -105,20 +105,3 @@ def _require_one_question(labels: bool, plans: bool, all_leaves: bool, trials: i
         raise Misuse(
             "--trials goes with --labels or --plans; leaves are asked about of every trial"
         )
-
-
-def _serve(app: "Starlette", settings: "Settings", verb: str, *, open_: bool) -> None:
-    import uvicorn
-
-    from flows.serving.ports import address_of, listening
-    from flows.serving.tokens import login_file
-
-    listener = listening(settings.dashboard_port)
-    address = address_of(listener)
-    console.say(f"{verb} them: {address} (login: in {login_file(settings.home)})")
-    console.say("Ctrl-C stops serving; every answer is saved.")
-    if open_:
-        import webbrowser
-
-        webbrowser.open(address)
-    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])

@@ -91,6 +91,10 @@ class RefreshOptions:
             help="Confirm each reference by a second one that has not seen the tree.",
         ),
     ] = False
+    reviewers: Annotated[
+        int | None,
+        typer.Option(help="Different people who must agree about each task; default: 1."),
+    ] = None
     max_usd: Annotated[float | None, typer.Option(help="Most that all calls may cost.")] = None
     auto_approve: Annotated[
         bool, typer.Option("--auto-approve", help="Release what passed without a human review.")

@@ -1,7 +1,8 @@
-"""Commands of the reviewer: list, show, approve, reject, edit; and of what is in quarantine."""
+"""Commands of the reviewer: list, show, edit. Those that decide are in flows/cli/reviewing."""
 
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,7 @@ from flows.cli.options import JsonOption
 from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
+    from stages.release.reviewing.votes import Standing
     from taskdata.schema.construct import Candidate
     from taskdata.store import Store
 
@@ -21,7 +23,6 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 RefreshOption = Annotated[
     str | None, typer.Option("--refresh", help="Only this refresh; default: all.")
 ]
-_DONE = {"approve": "approved", "reject": "rejected"}
 
 
 def _store() -> "Store":
@@ -56,6 +57,7 @@ def list_candidates(
             "task": str(entry["task_id"]),
             "status": str(entry["status"]),
             "proof": str(entry["proof"] or ""),
+            "reviewed": str(entry["reviewed"] or ""),
             "category": str(entry["category"] or ""),
             "source": str(entry["source"] or ""),
             "title": str(entry["title"] or entry["reason"]),
@@ -73,13 +75,24 @@ def list_candidates(
         )
 
 
+def _viewer(given: str | None) -> str:
+    """Return who looks; somebody without a name has not decided, and sees as much."""
+    with suppress(Misuse):
+        return reviewer_of(given)
+    return ""
+
+
 def _entry(store: "Store", candidate: "Candidate") -> dict[str, object]:
+    from stages.release.reviewing.votes import standing
     from taskdata.schema.construct import CandidateStatus, Construction
 
     draft = store.draft(candidate.id)
     steps = store.steps(candidate.id)
     proofs = [step.verdict for step in steps if step.stage is Construction.PROVE]
     is_open = candidate.status is CandidateStatus.OPEN
+    now = standing(
+        store.reviews(candidate.id), store.refresh(candidate.refresh_id).config.reviewers
+    )
     return {
         "id": candidate.id,
         "task_id": candidate.task_id,
@@ -92,69 +105,41 @@ def _entry(store: "Store", candidate: "Candidate") -> dict[str, object]:
         "category": draft.category.value if draft else None,
         "source": store.seed(candidate.seed_id).query.source if candidate.seed_id else None,
         "proof": proofs[-1] if proofs else None,
+        "reviewed": _reviewed(now) if is_open else None,
+        "is_disputed": is_open and now.is_disputed,
     }
+
+
+def _reviewed(now: "Standing") -> str | None:
+    """Return how many have decided; None where one is enough."""
+    if now.needed == 1:
+        return None
+    return "disputed" if now.is_disputed else f"{len(now.votes)} of {now.needed}"
 
 
 @app.command()
 def show(
     candidate: CandidateArgument,
     full: Annotated[bool, typer.Option("--full", help="Cut no text, however long.")] = False,
+    reviewer: Annotated[
+        str | None,
+        typer.Option(help="Who is looking, and has yet to decide; default: your user name."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a candidate: its seed, its history, the task with what it expects, its solution."""
+    """Show a candidate: its seed, its history, the task with what it expects, its solution.
+
+    Where two reviewers are asked for, you do not see what others decided before you have.
+    """
     from flows.cli.bank.sheets import write_sheet
     from stages.release.review import sheet
 
     store = _store()
-    found = sheet(store, candidate)
+    found = sheet(store, candidate, _viewer(reviewer))
     if as_json:
         console.write_json(found.model_dump(mode="json"))
         return
     write_sheet(store, found, full=full)
-
-
-@app.command()
-def approve(
-    candidates: Annotated[list[str] | None, typer.Argument(help="Candidate or task ids.")] = None,
-    all_: Annotated[
-        bool, typer.Option("--all", help="Every candidate that waits, instead of naming them.")
-    ] = False,
-    reviewer: ReviewerOption = None,
-    comment: Annotated[str, typer.Option(help="Why.")] = "",
-) -> None:
-    """Approve candidates: they are part of the next release."""
-    from stages.release.review import awaiting
-
-    names = list(candidates or ())
-    if all_ == bool(names):
-        raise Misuse("name the candidates to approve, or give --all")
-    _decide(names or [c.id for c in awaiting(_store())], "approve", reviewer, comment)
-
-
-@app.command()
-def reject(
-    candidates: Annotated[list[str], typer.Argument(help="Candidate or task ids.")],
-    comment: Annotated[str, typer.Option(help="Why; required.")],
-    reviewer: ReviewerOption = None,
-) -> None:
-    """Reject candidates, with a reason; also those that a stage fails on each time."""
-    _decide(candidates, "reject", reviewer, comment)
-
-
-def _decide(names: list[str], decision: Any, reviewer: str | None, comment: str) -> None:
-    from stages.release.review import decide, find, require_decidable
-
-    store = _store()
-    found = {c.id: c for c in (find(store, name) for name in names)}
-    if not found:
-        raise Misuse("no candidate waits for review; `nightshift review list --all` names them all")
-    for candidate in found.values():
-        require_decidable(candidate, decision)
-    for candidate in found.values():
-        decide(store, candidate, decision, reviewer_of(reviewer), comment)
-        console.say(f"{candidate.task_id}: {_DONE[decision]}")
-    for refresh_id in dict.fromkeys(candidate.refresh_id for candidate in found.values()):
-        console.say(f"`nightshift refresh --resume {refresh_id}` carries the refresh on")
 
 
 @app.command()
@@ -168,8 +153,8 @@ def edit(
 ) -> None:
     """Change a candidate's draft; it is checked and proven again before it can be approved."""
     from stages.construct.rules.book import review_rules
-    from stages.release.review import edit as change
     from stages.release.review import sheet
+    from stages.release.reviewing.deciding import edit as change
 
     store = _store()
     found = sheet(store, candidate)

@@ -2,9 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from dashboards.pages.expectations import plain_value
 from flows.cli import console
 from flows.cli.bank.stopped_candidates import write_quarantine
-from flows.cli.bank.trees import cut, plain_value, write_tree
+from flows.cli.bank.trees import cut, write_tree
+from flows.cli.reviewing.checklists import written
+from taskdata.schema.review import ChecklistItem
 
 if TYPE_CHECKING:
     from dashboards.pages.trial.caps import Shown
@@ -29,8 +32,13 @@ def write_sheet(store: "Store", found: "ReviewSheet", *, full: bool) -> None:
         _write_belief(found)
     if found.resistance is not None:
         _write_resistance(found.resistance)
+    _write_safety(found)
     if found.played is not None:
         _write_play(store, found.played, full=full)
+    if found.candidate.stage == "review" and found.candidate.status == "open":
+        console.heading("\nThe checklist, which `nightshift review approve` asks for")
+        for item in ChecklistItem:
+            console.block(f"{item.value}: {item.question}")
 
 
 def _write_history(found: "ReviewSheet") -> None:
@@ -62,8 +70,16 @@ def _write_history(found: "ReviewSheet") -> None:
     write_quarantine(found.quarantine, found.mending)
     for decision in found.decisions:
         console.paragraph(
-            f"{decision.at:%Y-%m-%d %H:%M} {decision.decision} by {decision.reviewer}: "
-            f"{decision.comment or 'no comment'}"
+            f"{decision.at:%Y-%m-%d %H:%M} {decision.decision.replace('_', ' ')} by "
+            f"{decision.reviewer}: {decision.comment or 'no comment'}"
+        )
+        if decision.checklist:
+            console.paragraph(f"  {written(decision.checklist)}")
+    if found.reviewers > 1:
+        console.say(
+            "Reviewers disagree; one of them can decide again, or somebody else"
+            if found.is_disputed
+            else f"{found.voted} of {found.reviewers} reviewers have decided"
         )
 
 
@@ -122,6 +138,15 @@ def _write_belief(found: "ReviewSheet") -> None:
     if found.confirmation is not None:
         for reason in found.confirmation.reasons:
             console.block(f"the second solution does not confirm it: {reason}")
+
+
+def _write_safety(found: "ReviewSheet") -> None:
+    console.heading("\nPersonal data, harm and orders to the model that were found")
+    for one in found.safety:
+        where = one.where.removeprefix("gate ")
+        console.block(f"{one.rule.replace('_', ' ')}, {one.became} ({where}): {one.found}")
+    if not found.safety:
+        console.block("none")
 
 
 def _write_resistance(found: "Resistance") -> None:

@@ -1,13 +1,12 @@
 """Checkpoint trees as text."""
 
-import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from dashboards.pages.expectations import expectations
 from flows.cli import console
 
 if TYPE_CHECKING:
-    from taskdata.schema.checkpoint import Checkpoint, Verifier
+    from taskdata.schema.checkpoint import Checkpoint
 
 _SHOWN_LETTERS = 400
 
@@ -29,7 +28,7 @@ def write_tree(
         how = f"  <all required, each from {node.passes_from:g}>"
     console.block(f"{node.weight:g} x {node.requirement}{how}", indent=2 * indent)
     if expected and verifier is not None:
-        for line in _expectations(verifier):
+        for line in expectations(verifier):
             console.block(line if full else cut(line, _SHOWN_LETTERS), indent=2 * indent + 4)
     for child in node.children:
         write_tree(child, indent + 1, expected=expected, full=full)
@@ -39,30 +38,3 @@ def cut(text: str, letters: int) -> str:
     """Return a text, or its beginning and how to see the rest."""
     left = len(text) - letters
     return text if left <= 0 else f"{text[:letters]} [... {left:,} more characters; --full]"
-
-
-def plain_value(value: Any) -> str:
-    """Return a JSON value as a person writes it: texts without quotes."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _expectations(verifier: "Verifier") -> Iterator[str]:
-    match verifier.kind:
-        case "check":
-            yield f"in {verifier.deliverable or 'the final answer'}"
-            for name, value in verifier.args.items():
-                yield f"{name}: {plain_value(value)}"
-        case "judge":
-            yield f"of {', '.join(verifier.deliverables) or 'the final answer'}"
-            yield f"rubric: {verifier.rubric}"
-        case "tool_result":
-            yield f"called: {' or '.join(verifier.tools)}"
-            if verifier.contains:
-                yield f"its result has: {', '.join(verifier.contains)}"
-        case "asked_again":
-            yield f"calls again after the trial: {verifier.tool} {plain_value(verifier.arguments)}"
-            yield f"{verifier.check.name} of {verifier.check.deliverable or 'the final answer'}"
-            for name, value in verifier.check.args.items():
-                yield f"{name}: {plain_value(value)}"
-        case "script":
-            yield f"program: {verifier.entry}, which says its verdict by {verifier.verdict}"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from taskdata.errors import NightshiftError
 
@@ -20,6 +20,23 @@ def rendered_of(store: "Store", result: "TrialResult") -> "tuple[RenderedDeliver
     with suppress(NightshiftError):
         return store.rendered(result.trial.id)
     return ()
+
+
+def download(store: "Store", name: str, sha256: str) -> "Response":
+    """Return a file as bytes without a type, to be saved under a harmless name."""
+    from starlette.responses import Response
+
+    return Response(store.artifacts.read_bytes(sha256), **_as_download(name))
+
+
+def _as_download(name: str) -> dict[str, Any]:
+    from dashboards.pages.trial.files import save_as
+
+    disposition = f'attachment; filename="{_ascii(save_as(name))}"'
+    return {
+        "media_type": "application/octet-stream",
+        "headers": {"Content-Disposition": disposition},
+    }
 
 
 def file_of(store: "Store", result: "TrialResult", what: str, sha256: str) -> "Response":
@@ -49,17 +66,11 @@ def _files(
 ) -> Mapping[str, tuple[str, Mapping[str, str]]]:
     """Return, by hash, what may be fetched of a trial, as which type and how."""
     from dashboards.agreement.annotation import RECORDINGS
-    from dashboards.pages.trial.files import save_as
 
     files = () if result.outcome is None else result.outcome.deliverables
     if what == "file":
-        return {
-            file.sha256: (
-                "application/octet-stream",
-                {"Content-Disposition": f'attachment; filename="{_ascii(save_as(file.name))}"'},
-            )
-            for file in files
-        }
+        as_saved = {file.sha256: _as_download(file.name) for file in files}
+        return {sha: (kind["media_type"], kind["headers"]) for sha, kind in as_saved.items()}
     if what == "play":
         endings = {f.sha256: PurePosixPath(f.name).suffix.lower()[1:] for f in files}
         return {sha: (RECORDINGS[e], {}) for sha, e in endings.items() if e in RECORDINGS}

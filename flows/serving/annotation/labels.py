@@ -6,10 +6,9 @@ Labels are stored in a transaction of their own before the next page is shown.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from flows.serving.annotation.asking import AskingPages
 from flows.serving.annotation.files import file_of, rendered_of
-from flows.serving.annotation.forms import form_token, policy_headers, posted
-from flows.serving.dashboards import HEADERS
-from flows.serving.guard import behind_login
+from flows.serving.annotation.forms import form_token, posted
 from taskdata.schema.label_agreement import (
     ALL_LABELS,
     ONE_OF_A_KIND,
@@ -42,27 +41,15 @@ def labelling_app(
         annotator: Whose labels they are.
         login: What it asks for, `user:password`.
     """
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
     from dashboards.agreement.label_page import label_policy
 
-    policy = policy_headers(label_policy())
-    pages = _Pages(store, run_id, asked, annotator, form_token(login, f"label\n{run_id}"))
-    return Starlette(
-        routes=[
-            Route("/", pages.first),
-            Route("/done", pages.done),
-            Route("/trial/{number:int}", pages.trial),
-            Route("/trial/{number:int}", pages.save, methods=["POST"]),
-            Route("/trial/{number:int}/{what}/{sha256}", pages.file),
-        ],
-        middleware=behind_login(login, lambda _path: HEADERS | policy),
-    )
+    return _Pages(store, run_id, asked, annotator, login).app(login, label_policy())
 
 
-class _Pages:
+class _Pages(AskingPages["LabelQuestion"]):
     """What is answered to each kind of request."""
+
+    noun = "trial"
 
     def __init__(
         self,
@@ -70,27 +57,33 @@ class _Pages:
         run_id: str,
         asked: "Sequence[LabelQuestion]",
         annotator: str,
-        token: str,
+        login: str,
     ) -> None:
-        self._store, self._run_id, self._asked = store, run_id, asked
-        self._annotator, self._token = annotator, token
+        super().__init__(asked, form_token(login, f"label\n{run_id}"))
+        self._store, self._run_id, self._annotator = store, run_id, annotator
 
-    def first(self, _request: "Request") -> "Response":
-        return self._onward(0)
+    def key(self, question: "LabelQuestion") -> str:
+        return question.result.trial.id
+
+    def answered(self) -> dict[str, LabelAnnotation]:
+        """Return the annotator's labels of these trials so far, by trial."""
+        asked = {question.result.trial.id for question in self._asked}
+        found = self._store.label_annotations(self._run_id, self._annotator)
+        return {one.trial_id: one for one in found if one.trial_id in asked}
 
     def done(self, _request: "Request") -> "Response":
         from starlette.responses import HTMLResponse
 
         from dashboards.agreement.label_page import labelled_page
 
-        page = labelled_page(self._run_id, len(self._given()), len(self._asked))
+        page = labelled_page(self._run_id, len(self.answered()), len(self._asked))
         return HTMLResponse(page)
 
-    def trial(self, request: "Request") -> "Response":
+    def show(self, request: "Request") -> "Response":
         from dashboards.agreement.label_page import Entered
 
-        number, question = self._question(request)
-        before = self._given().get(question.result.trial.id)
+        number, question = self.question(request)
+        before = self.answered().get(question.result.trial.id)
         return self._page(number, question, Entered.of(before))
 
     async def save(self, request: "Request") -> "Response":
@@ -99,7 +92,7 @@ class _Pages:
 
         from dashboards.agreement.label_page import Entered
 
-        number, question = self._question(request)
+        number, question = self.question(request)
         form = await posted(request, self._token, _FORM_BYTES)
         place, note = _text(form, "place").strip(), _text(form, "note").strip()
         labels = {kind: tuple(filter(None, form.get(kind, []))) for kind in ALL_LABELS}
@@ -118,12 +111,12 @@ class _Pages:
             told = str(exc)
         else:
             await run_in_threadpool(self._store.save_label_annotation, annotation)
-            return await run_in_threadpool(self._onward, number)
+            return await run_in_threadpool(self.onward, number)
         entered = Entered(labels, place, note, told)
         return await run_in_threadpool(self._page, number, question, entered, 400)
 
     def file(self, request: "Request") -> "Response":
-        _number, question = self._question(request)
+        _number, question = self.question(request)
         wanted = request.path_params["what"], request.path_params["sha256"]
         return file_of(self._store, question.result, *wanted)
 
@@ -138,7 +131,7 @@ class _Pages:
         result = question.result
         outcome = result.outcome
         page = label_page(
-            Place(number, len(self._asked), len(self._given())),
+            Place(number, len(self._asked), len(self.answered())),
             question.task,
             result,
             None if outcome is None else self._store.transcript_of(outcome),
@@ -162,29 +155,6 @@ class _Pages:
                 f"{place[:60]!r} is no place of this trial; click one in the record, or leave it "
                 "empty"
             )
-
-    def _question(self, request: "Request") -> "tuple[int, LabelQuestion]":
-        from starlette.exceptions import HTTPException
-
-        number = int(request.path_params["number"])
-        if not 1 <= number <= len(self._asked):
-            raise HTTPException(404)
-        return number, self._asked[number - 1]
-
-    def _given(self) -> dict[str, LabelAnnotation]:
-        """Return the annotator's labels of these trials so far, by trial."""
-        asked = {question.result.trial.id for question in self._asked}
-        found = self._store.label_annotations(self._run_id, self._annotator)
-        return {one.trial_id: one for one in found if one.trial_id in asked}
-
-    def _onward(self, number: int) -> "Response":
-        """Send to the next trial without labels: after that one, else from the start."""
-        from starlette.responses import RedirectResponse
-
-        given = self._given()
-        order = [*range(number, len(self._asked)), *range(number)]
-        open_ = next((i for i in order if self._asked[i].result.trial.id not in given), None)
-        return RedirectResponse("/done" if open_ is None else f"/trial/{open_ + 1}", 303)
 
 
 def _text(form: Mapping[str, list[str]], field: str) -> str:

@@ -5,11 +5,10 @@ Marks are stored in a transaction of their own before the next page is shown.
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
-from flows.serving.annotation.forms import form_token, policy_headers, posted
-from flows.serving.dashboards import HEADERS
-from flows.serving.guard import behind_login
+from flows.serving.annotation.asking import AskingPages
+from flows.serving.annotation.files import download
+from flows.serving.annotation.forms import form_token, posted
 from taskdata.schema.plan_agreement import PlanAnnotation
 from taskdata.schema.planning_score import PredictedPlan
 
@@ -37,27 +36,15 @@ def marking_app(
         annotator: Whose marks they are.
         login: What it asks for, `user:password`.
     """
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
     from dashboards.agreement.plan_page import plan_policy
 
-    policy = policy_headers(plan_policy())
-    pages = _Pages(store, run_id, asked, annotator, login)
-    return Starlette(
-        routes=[
-            Route("/", pages.first),
-            Route("/done", pages.done),
-            Route("/plan/{number:int}", pages.show),
-            Route("/plan/{number:int}", pages.save, methods=["POST"]),
-            Route("/plan/{number:int}/{what}/{sha256}", pages.file),
-        ],
-        middleware=behind_login(login, lambda _path: HEADERS | policy),
-    )
+    return _Pages(store, run_id, asked, annotator, login).app(login, plan_policy())
 
 
-class _Pages:
+class _Pages(AskingPages["PlanQuestion"]):
     """What is answered to each kind of request."""
+
+    noun = "plan"
 
     def __init__(
         self,
@@ -67,11 +54,17 @@ class _Pages:
         annotator: str,
         login: str,
     ) -> None:
-        self._store, self._run_id, self._asked = store, run_id, asked
-        self._annotator, self._token = annotator, form_token(login, f"plan\n{run_id}")
+        super().__init__(asked, form_token(login, f"plan\n{run_id}"))
+        self._store, self._run_id, self._annotator = store, run_id, annotator
 
-    def first(self, _request: "Request") -> "Response":
-        return self.onward(0)
+    def key(self, question: "PlanQuestion") -> str:
+        return question.result.trial.id
+
+    def answered(self) -> dict[str, PlanAnnotation]:
+        """Return the annotator's marks of these plans so far, by trial."""
+        asked = {question.result.trial.id for question in self._asked}
+        found = self._store.plan_annotations(self._run_id, self._annotator)
+        return {one.trial_id: one for one in found if one.trial_id in asked}
 
     def done(self, _request: "Request") -> "Response":
         from starlette.responses import HTMLResponse
@@ -118,22 +111,15 @@ class _Pages:
 
     def file(self, request: "Request") -> "Response":
         from starlette.exceptions import HTTPException
-        from starlette.responses import Response
 
         from dashboards.agreement.plan_page import shown_files
-        from dashboards.pages.trial.files import save_as
 
         _number, question = self.question(request)
         what, sha256 = request.path_params["what"], request.path_params["sha256"]
         files = {file.sha256: file.path for file in shown_files(question.task, question.case)}
         if what != "input" or sha256 not in files:
             raise HTTPException(404)
-        name = quote(save_as(files[sha256]))
-        return Response(
-            self._store.artifacts.read_bytes(sha256),
-            media_type="application/octet-stream",
-            headers={"Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
-        )
+        return download(self._store, files[sha256], sha256)
 
     def _page(
         self, number: int, question: "PlanQuestion", entered: "EnteredMarks", status: int = 200
@@ -151,30 +137,6 @@ class _Pages:
             place, question.task, question.case, answer or PredictedPlan(), entered, self._token
         )
         return HTMLResponse(page, status)
-
-    def question(self, request: "Request") -> "tuple[int, PlanQuestion]":
-        """Return the question of a request, with its number from 1; HTTPException 404: none."""
-        from starlette.exceptions import HTTPException
-
-        number = int(request.path_params["number"])
-        if not 1 <= number <= len(self._asked):
-            raise HTTPException(404)
-        return number, self._asked[number - 1]
-
-    def answered(self) -> dict[str, PlanAnnotation]:
-        """Return the annotator's marks of these plans so far, by trial."""
-        asked = {question.result.trial.id for question in self._asked}
-        found = self._store.plan_annotations(self._run_id, self._annotator)
-        return {one.trial_id: one for one in found if one.trial_id in asked}
-
-    def onward(self, number: int) -> "Response":
-        """Send to the next plan without marks: after that one, else from the start."""
-        from starlette.responses import RedirectResponse
-
-        given = self.answered()
-        order = [*range(number, len(self._asked)), *range(number)]
-        open_ = next((i for i in order if self._asked[i].result.trial.id not in given), None)
-        return RedirectResponse("/done" if open_ is None else f"/plan/{open_ + 1}", 303)
 
 
 def _text(form: Mapping[str, list[str]], field: str) -> str:

@@ -6,10 +6,9 @@ A score is stored in a transaction of its own before the next page is shown.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from flows.serving.annotation.asking import AskingPages
 from flows.serving.annotation.files import file_of, rendered_of
-from flows.serving.annotation.forms import form_token, policy_headers, posted
-from flows.serving.dashboards import HEADERS
-from flows.serving.guard import behind_login
+from flows.serving.annotation.forms import form_token, posted
 from taskdata.schema.agreement import Annotation
 
 if TYPE_CHECKING:
@@ -36,27 +35,15 @@ def annotation_app(
         annotator: Whose answers they are.
         login: What it asks for, `user:password`.
     """
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
     from dashboards.agreement.annotation import annotation_policy
 
-    policy = policy_headers(annotation_policy())
-    pages = _Pages(store, run_id, asked, annotator, login)
-    return Starlette(
-        routes=[
-            Route("/", pages.first),
-            Route("/done", pages.done),
-            Route("/leaf/{number:int}", pages.leaf),
-            Route("/leaf/{number:int}", pages.save, methods=["POST"]),
-            Route("/leaf/{number:int}/{what}/{sha256}", pages.file),
-        ],
-        middleware=behind_login(login, lambda _path: HEADERS | policy),
-    )
+    return _Pages(store, run_id, asked, annotator, login).app(login, annotation_policy())
 
 
-class _Pages:
+class _Pages(AskingPages["Question"]):
     """What is answered to each kind of request."""
+
+    noun = "leaf"
 
     def __init__(
         self,
@@ -66,29 +53,35 @@ class _Pages:
         annotator: str,
         login: str,
     ) -> None:
-        self._store, self._run_id, self._asked = store, run_id, asked
-        self._annotator = annotator
-        self._token = form_token(login, f"annotate\n{run_id}")
+        super().__init__(asked, form_token(login, f"annotate\n{run_id}"))
+        self._store, self._run_id, self._annotator = store, run_id, annotator
 
-    def first(self, _request: "Request") -> "Response":
-        return self._onward(0)
+    def key(self, question: "Question") -> tuple[str, str]:
+        return question.key
+
+    def answered(self) -> dict[tuple[str, str], float | None]:
+        """Return the annotator's answers to these questions so far."""
+        asked = {question.key for question in self._asked}
+        found = self._store.annotations(self._run_id, self._annotator)
+        scores = {(one.trial_id, one.leaf_id): one.score for one in found}
+        return {key: score for key, score in scores.items() if key in asked}
 
     def done(self, _request: "Request") -> "Response":
         from starlette.responses import HTMLResponse
 
         from dashboards.agreement.annotation import done_page
 
-        given = self._given().values()
+        given = self.answered().values()
         unknown = sum(score is None for score in given)
         return HTMLResponse(done_page(self._run_id, len(given) - unknown, unknown))
 
-    def leaf(self, request: "Request") -> "Response":
+    def show(self, request: "Request") -> "Response":
         from starlette.responses import HTMLResponse
 
         from dashboards.agreement.annotation import Place, annotation_page
 
-        number, question = self._question(request)
-        given = self._given()
+        number, question = self.question(request)
+        given = self.answered()
         before: float | str | None = None
         if question.key in given:
             before = given[question.key]
@@ -110,7 +103,7 @@ class _Pages:
         from starlette.concurrency import run_in_threadpool
         from starlette.exceptions import HTTPException
 
-        number, question = self._question(request)
+        number, question = self.question(request)
         form = await posted(request, self._token)
         text = form.get("score", [""])[0]
         if text != UNKNOWN and text not in _SCORES:
@@ -123,33 +116,9 @@ class _Pages:
             score=_SCORES.get(text),
         )
         await run_in_threadpool(self._store.save_annotation, annotation)
-        return await run_in_threadpool(self._onward, number)
+        return await run_in_threadpool(self.onward, number)
 
     def file(self, request: "Request") -> "Response":
-        _number, question = self._question(request)
+        _number, question = self.question(request)
         wanted = request.path_params["what"], request.path_params["sha256"]
         return file_of(self._store, question.result, *wanted)
-
-    def _question(self, request: "Request") -> "tuple[int, Question]":
-        from starlette.exceptions import HTTPException
-
-        number = int(request.path_params["number"])
-        if not 1 <= number <= len(self._asked):
-            raise HTTPException(404)
-        return number, self._asked[number - 1]
-
-    def _given(self) -> dict[tuple[str, str], float | None]:
-        """Return the annotator's answers to these questions so far."""
-        asked = {question.key for question in self._asked}
-        found = self._store.annotations(self._run_id, self._annotator)
-        scores = {(one.trial_id, one.leaf_id): one.score for one in found}
-        return {key: score for key, score in scores.items() if key in asked}
-
-    def _onward(self, number: int) -> "Response":
-        """Send to the next question without an answer: after that one, else from the start."""
-        from starlette.responses import RedirectResponse
-
-        given = self._given()
-        order = [*range(number, len(self._asked)), *range(number)]
-        open_ = next((i for i in order if self._asked[i].key not in given), None)
-        return RedirectResponse("/done" if open_ is None else f"/leaf/{open_ + 1}", 303)

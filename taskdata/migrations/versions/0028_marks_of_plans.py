@@ -6,7 +6,7 @@ from alembic import op
 import taskdata.tables
 
 revision = "0028"
-down_revision = "0021"
+down_revision = "0023"
 
 
 def upgrade() -> None:

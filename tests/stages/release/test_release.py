@@ -12,7 +12,7 @@ from stages.release.release import (
     diff,
     release,
 )
-from stages.release.review import approve_all
+from stages.release.reviewing.deciding import approve_all
 from taskdata.canary import canary_of
 from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.construct import CandidateStatus, Construction, Refresh, RefreshConfig

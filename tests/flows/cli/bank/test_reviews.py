@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from flows.cli.reviewing import deciding
 from flows.config import load_settings
 from stages.construct.proof import prove
 from taskdata.schema.checkpoint import Checkpoint, Judge
@@ -51,8 +52,8 @@ def test_candidates_are_listed_decided_and_listed_no_more(command, waiting):
 
 
 def test_of_several_candidates_all_are_decided_or_none(command, waiting):
-    command("review", "approve", "two")
-    done = command("review", "approve", "one", "two")
+    command("review", "approve", "two", "--yes")
+    done = command("review", "approve", "one", "two", "--yes")
     assert done.returncode == 2
     assert "'two' does not wait for review: it is at approved" in done.stderr
     assert [entry["task_id"] for entry in listed(command)] == ["one"]
@@ -65,6 +66,16 @@ def test_of_several_candidates_all_are_decided_or_none(command, waiting):
         (["approve", "one", "--reviewer", ""], "needs a reviewer"),
         (["approve"], "name the candidates"),
         (["reject", "one", "--comment", " "], "needs a reason"),
+        (["approve", "one"], "needs yes to all 6 items of the checklist (--yes), or a reason"),
+        (["approve", "one", "--unsure", "realistic"], "needs yes to all 6 items"),
+        (["approve", "one", "--unsure", "nice"], "'nice' is no item of the checklist; there are"),
+        (["approve", "one", "--yes", "--note", "realistic"], "expected ITEM=TEXT"),
+        (["approve", "one", "--yes", "--reviewer", "a" * 10_000], "at most 200 characters"),
+        (["reject", "one", "--no", "solvable"], "rejecting 'one' needs a reason"),
+        (["reject", "one", "--no", "solvable", "--unsure", "solvable"], "both no and unsure"),
+        (["reject", "one", "--note", "solvable=x"], "item solvable, which has no answer"),
+        (["reject", "one", "--comment", "a" * 10_001], "field comment"),
+        (["send-back", "one"], "sending back 'one' needs a reason"),
         (["show", "three"], "'three' is not in the store"),
         (["edit", "one", "--file", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
     ],
@@ -75,6 +86,78 @@ def test_misuse_decides_nothing(command, waiting, arguments, message):
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert len(listed(command)) == 2
+
+
+def test_answers_and_notes_are_stored_with_the_verdict_and_shown(command, waiting):
+    note = "realistic=<b>hardly</b>"
+    done = command("review", "approve", "one", "--unsure", "realistic", "--note", note)
+    assert (done.returncode, "one: approved" in done.stdout) == (0, True)
+    (decision,) = waiting.reviews("c-one")
+    answers = {one.item.value: (one.answer, one.note) for one in decision.checklist}
+    assert answers.pop("realistic") == ("unsure", "<b>hardly</b>")
+    assert len(answers) == 5
+    assert set(answers.values()) == {("yes", "")}
+    shown = command("review", "show", "one").stdout
+    assert "yes to 5 of 6; realistic: unsure (<b>hardly</b>)" in " ".join(shown.split())
+
+
+@pytest.fixture
+def two_needed(store, new_task, new_refresh, new_candidate):
+    """A candidate of refresh `r1`, `one`, that two reviewers must agree about."""
+    new_refresh(RefreshStatus.AWAITING_REVIEW, bank="office", model=MODEL, reviewers=2)
+    new_candidate(new_task("one"), Construction.REVIEW)
+    return store
+
+
+def test_a_second_reviewer_does_not_see_the_first_ones_answers_before_deciding(command, two_needed):
+    done = command("review", "approve", "one", "--yes", "--comment", "fine", "--reviewer", "ada")
+    assert "one: stored; 1 of 2 reviewers have decided" in done.stdout
+    assert "--resume" not in done.stdout
+    (entry,) = listed(command)
+    assert entry["reviewed"] == "1 of 2"
+
+    def seen(who):
+        shown = command("review", "show", "one", "--json", "--reviewer", who).stdout
+        return [one["reviewer"] for one in json.loads(shown)["decisions"]]
+
+    assert (seen("bob"), seen("Ada")) == ([], ["ada"])
+    assert "fine" not in command("review", "show", "one", "--reviewer", "bob").stdout
+    no = ("--no", "realistic", "--comment", "nobody asks for that", "--reviewer", "bob")
+    told = command("review", "reject", "one", *no).stdout
+    assert "disputed (ada: approved, bob: rejected)" in told
+    assert seen("bob") == ["ada", "bob"]
+    assert listed(command)[0]["is_disputed"] is True
+    assert (
+        "one: approved" in command("review", "approve", "one", "--yes", "--reviewer", "bo").stdout
+    )
+
+
+def test_reviewers_are_told_how_far_they_agree(command, two_needed):
+    assert "No two people" in command("review", "agreement").stdout
+    command("review", "approve", "one", "--yes", "--reviewer", "ada")
+    command("review", "reject", "one", "--no", "realistic", "--comment", "x", "--reviewer", "bob")
+    told = json.loads(command("review", "agreement", "--json").stdout)["agreement"]
+    assert (told["reviewers"], told["tasks"]) == (["ada", "bob"], 1)
+    items = {one["item"]: (one["pairs"], one["agreed"]) for one in told["items"]}
+    assert (items["verdict"], items["realistic"], items["solvable"]) == ((1, 0), (1, 0), (0, 0))
+    assert "0 of 1" in command("review", "agreement", "--refresh", "r1").stdout
+
+
+def test_a_terminal_asks_the_items(command, waiting, monkeypatch):
+    def answering(*lines):
+        given = iter(lines)
+        monkeypatch.setattr(deciding, "is_asked_here", lambda: True)
+        monkeypatch.setattr("flows.cli.console.ask", lambda _question: next(given))
+
+    answering("y", "maybe", "u not sure: which year?", "yes", "y", "y", "y")
+    assert "one: approved" in command("review", "approve", "one", "--reviewer", "ada").stdout
+    (decision,) = waiting.reviews("c-one")
+    assert [one.answer for one in decision.checklist] == ["yes", "unsure", *["yes"] * 4]
+    assert decision.checklist[1].note == "not sure: which year?"
+
+    answering("y", "y", "y", "y", "n", "y", "b", "the total is never checked")
+    assert "two: sent back" in command("review", "approve", "two", "--reviewer", "ada").stdout
+    assert waiting.candidate("c-two").stage is Construction.CHECKPOINTS
 
 
 BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"

@@ -6,7 +6,8 @@ import pytest
 
 from stages.construct.history import reference_kind
 from stages.construct.proof import prove
-from stages.release.review import edit, sheet
+from stages.release.review import sheet
+from stages.release.reviewing.deciding import edit
 from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.construct import Construction
 from taskdata.schema.release import ReferenceKind
