@@ -36,10 +36,12 @@ class ListedJudge(Value):
     judge: str
     page: str
     """Name of the page's file."""
-    leaves: int
+    leaves: int = 0
     """That people and the judge have scored."""
-    falls_short: bool
-    """Whether it misses what the settings demand."""
+    plans: int = 0
+    """That people and the judge have marked, on a card about plans; 0: it is one about leaves."""
+    falls_short: bool = False
+    """Whether it misses what the settings demand; nothing is demanded of judges of plans."""
 
 
 class ListedLabeller(Value):

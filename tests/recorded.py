@@ -8,6 +8,7 @@ from taskdata.schema.diagnosis import Diagnosis, FailureLevels
 from taskdata.schema.gate import GateResult
 from taskdata.schema.label_agreement import GivenLabels, LabelAnnotation
 from taskdata.schema.model_call import CallPurpose, ModelCall
+from taskdata.schema.plan_agreement import GivenMarks, PlanAnnotation
 from taskdata.schema.run import Deliverable, OutcomeStatus, StageReport, TrialOutcome
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
 from taskdata.schema.transcript import Ending, ShownFile, Transcript, Usage
@@ -125,6 +126,8 @@ def record(store, run, task, plan_trial) -> Recorded:
         store.save_label_annotation(
             LabelAnnotation(trial_id=trial.id, annotator="ada", labels=labels)
         )
+        marks = GivenMarks(grade=1)
+        store.save_plan_annotation(PlanAnnotation(trial_id=trial.id, annotator="ada", marks=marks))
         store.record_calls([call(trial), call(trial, shared_key=f"{trial.round}" * 64)])
         own |= {outcome.transcript_sha256, outcome.deliverables[0].sha256, events, preview, seen}
         own.add(put(view.model_dump_json().encode()))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from flows.config import Settings
 from taskdata.schema.agreement import JudgeCard
+from taskdata.schema.plan_agreement import PlanJudgeCard, judge_of
 from taskdata.store import Store
 
 if TYPE_CHECKING:
@@ -50,4 +51,32 @@ def listed_judges(
                 falls_short=bool(card.shortfalls(settings.agreement)),
             )
         )
+    return found + _listed_of_plans(settings, store, run_id)
+
+
+def write_plan_card(settings: Settings, card: PlanJudgeCard) -> Path:
+    """Write the page of a card of a judge of plans; return where it is."""
+    from dashboards.agreement.plan_card import build_plan_card, plan_card_page
+
+    page = settings.judges_folder / plan_card_page(card.judge)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(build_plan_card(card), encoding="utf-8")
+    return page
+
+
+def _listed_of_plans(settings: Settings, store: Store, run_id: str | None) -> "list[ListedJudge]":
+    """Return the judges of plans that have a card; of a run, those that judged in either mode."""
+    from dashboards.agreement.plan_card import plan_card_page
+    from dashboards.index import ListedJudge
+
+    raters = () if run_id is None else store.judges_of_run(run_id, plans=True)
+    named = {judge_of(rater)[0] for rater in raters}
+    found = []
+    for card in store.plan_cards():
+        if run_id is not None and card.judge not in named:
+            continue
+        page = settings.judges_folder / plan_card_page(card.judge)
+        if not page.is_file():
+            write_plan_card(settings, card)
+        found.append(ListedJudge(judge=card.judge, page=page.name, plans=card.plans))
     return found

@@ -2,7 +2,7 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
@@ -56,7 +56,7 @@ def label_questions(
             f"run {run.id} has no failed trial with labels to compare with; "
             f"`nightshift stage diagnose --run {run.id}` labels the trials of a stored run"
         )
-    sample = _taking_turns(failed, run.id)[:most]
+    sample = taking_turns(failed, run.id, _agent_tier_category)[:most]
     random.Random(f"{run.id}\n{annotator}\nlabels").shuffle(sample)  # noqa: S311 - no secret
     return [LabelQuestion(result, tasks[result.trial.task_hash]) for result in sample]
 
@@ -68,19 +68,24 @@ def has_failed(result: TrialResult) -> bool:
     return result.diagnosis is not None and result.diagnosis.stage is not None
 
 
-def _taking_turns(results: Sequence[TrialResult], seed: str) -> list[TrialResult]:
-    """Return the trials in a random order in which agents, tiers and categories take turns."""
+def taking_turns(
+    results: Sequence[TrialResult], seed: str, stratum_of: Callable[[TrialResult], tuple[str, ...]]
+) -> list[TrialResult]:
+    """Return the trials in a random order in which the strata, such as agents, take turns."""
     order = random.Random(seed)  # noqa: S311 - no secret
-    strata: dict[tuple[str, str, str], list[TrialResult]] = defaultdict(list)
+    strata: dict[tuple[str, ...], list[TrialResult]] = defaultdict(list)
     for result in sorted(results, key=lambda result: result.trial.id):
-        trial = result.trial
-        strata[trial.agent, trial.tier, trial.category].append(result)
+        strata[stratum_of(result)].append(result)
     groups = list(strata.values())
     order.shuffle(groups)
     for group in groups:
         order.shuffle(group)
     turns = chain.from_iterable(zip_longest(*groups))
     return [result for result in turns if result is not None]
+
+
+def _agent_tier_category(result: TrialResult) -> tuple[str, ...]:
+    return result.trial.agent, result.trial.tier, result.trial.category
 
 
 def places_of(task: Task, result: TrialResult, transcript: Transcript | None) -> tuple[str, ...]:

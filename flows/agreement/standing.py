@@ -1,6 +1,7 @@
 """What the judge of a run has shown so far."""
 
 from taskdata.schema.agreement import Minima
+from taskdata.schema.plan_agreement import BLIND, WITH_REFERENCE, judge_of
 from taskdata.store import Store
 
 
@@ -10,6 +11,14 @@ def judge_notice(store: Store, run_id: str, minima: Minima) -> str | None:
     A run without judged leaves, and one whose judges reach the minima, say nothing.
     """
     told = [text for judge in store.judges_of_run(run_id) if (text := _told(store, judge, minima))]
+    shown = {(card.judge, mode) for card in store.plan_cards() for mode in card.modes}
+    for rater in store.judges_of_run(run_id, plans=True):
+        judge, is_blind = judge_of(rater)
+        if (judge, BLIND if is_blind else WITH_REFERENCE) not in shown:
+            told.append(
+                f"Judge {rater} has no card about plans: nothing shows yet that it agrees with "
+                "people (`nightshift annotate --plans`, then `nightshift agreement --plans`)."
+            )
     return " ".join(told) or None
 
 

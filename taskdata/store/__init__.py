@@ -10,6 +10,7 @@ from taskdata.store.copying import CopyingStore
 from taskdata.store.gates import GateHistoryStore
 from taskdata.store.holds import HoldStore
 from taskdata.store.nights import NightStore
+from taskdata.store.plan_marks import PlanMarksStore
 from taskdata.store.pruning import PruningStore
 from taskdata.store.quarantine import QuarantineStore
 from taskdata.store.releases import ReleaseStore
@@ -33,6 +34,7 @@ class Store(
     HoldStore,
     CopyingStore,
     NightStore,
+    PlanMarksStore,
     PruningStore,
     RescoringStore,
     RunStore,

@@ -7,6 +7,7 @@ from sqlmodel import col, select
 
 from taskdata.schema.agreement import Annotation, JudgeCard
 from taskdata.schema.label_agreement import GivenLabels, LabelAnnotation, LabelCard
+from taskdata.schema.task import Tier
 from taskdata.store.connection import StoreConnection
 from taskdata.tables import (
     AnnotationRow,
@@ -56,12 +57,19 @@ class AgreementStore(StoreConnection):
             for row in rows
         ]
 
-    def judges_of_run(self, run_id: str) -> list[str]:
-        """Return the judges that gave a run's trials a score, with their prompts' versions."""
+    def judges_of_run(self, run_id: str, *, plans: bool = False) -> list[str]:
+        """Return the judges that gave a run's leaves a score, with their prompts' versions.
+
+        Args:
+            run_id: The run.
+            plans: Whether those of plans are wanted instead, who answer another question.
+        """
+        is_plan = col(TrialRow.tier) == Tier.PLANNING
         query = (
             select(LeafScoreRow.verifier)
             .join(TrialRow, sa.and_(col(TrialRow.id) == col(LeafScoreRow.trial_id)))
             .where(TrialRow.run_id == run_id)
+            .where(is_plan if plans else ~is_plan)
             .where(col(LeafScoreRow.verifier).startswith(JUDGE, autoescape=True))
             .where(col(LeafScoreRow.score).is_not(None))
             .distinct()

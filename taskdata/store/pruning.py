@@ -32,6 +32,7 @@ from taskdata.tables import (
     ModelCallRow,
     OutcomeRow,
     PagePicturesRow,
+    PlanAnnotationRow,
     RenderedRow,
     RunRow,
     ScoreRow,
@@ -65,6 +66,7 @@ _OF_TRIAL = [
         DiagnosisRow,
         AnnotationRow,
         LabelAnnotationRow,
+        PlanAnnotationRow,
     )
 ]
 _OF_RUN = [_table(r) for r in (GateResultRow, StageReportRow)]

@@ -9,6 +9,8 @@ from taskdata.tables.agreement import (
     JudgeCardRow,
     LabelAnnotationRow,
     LabelCardRow,
+    PlanAnnotationRow,
+    PlanCardRow,
 )
 from taskdata.tables.columns import UtcDateTime
 from taskdata.tables.construction import (
@@ -45,7 +47,7 @@ from taskdata.tables.evaluation import (
 )
 from taskdata.tables.history import NightRow
 
-REVISION = "0023"
+REVISION = "0028"
 """The Alembic revision of these tables."""
 
 __all__ = [
@@ -65,6 +67,8 @@ __all__ = [
     "NightRow",
     "OutcomeRow",
     "PagePicturesRow",
+    "PlanAnnotationRow",
+    "PlanCardRow",
     "QuarantineDecisionRow",
     "QuarantineRow",
     "RefreshRow",

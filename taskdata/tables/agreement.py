@@ -1,4 +1,4 @@
-"""Tables of what people scored and labelled, and of the evidence that others agree with them."""
+"""Tables of what people scored, labelled and marked, and of who agrees with them."""
 
 from datetime import datetime
 from typing import Any
@@ -53,5 +53,27 @@ class LabelCardRow(SQLModel, table=True):
 
     __tablename__ = "label_card"
     labeller: str = Field(primary_key=True)
+    made_at: datetime = time_column()
+    card: str
+
+
+class PlanAnnotationRow(SQLModel, table=True):
+    """A person's marks of the plan of one trial."""
+
+    __tablename__ = "plan_annotation"
+    __table_args__ = (UniqueConstraint("trial_id", "annotator"),)
+    id: int | None = Field(default=None, primary_key=True)
+    trial_id: str = Field(foreign_key="trial.id", index=True)
+    annotator: str
+    marks: dict[str, Any] = json_column()
+    note: str
+    at: datetime = time_column()
+
+
+class PlanCardRow(SQLModel, table=True):
+    """The latest card of a judge of plans, as JSON."""
+
+    __tablename__ = "plan_card"
+    judge: str = Field(primary_key=True)
     made_at: datetime = time_column()
     card: str

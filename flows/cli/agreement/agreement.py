@@ -22,7 +22,9 @@ _THRESHOLD = 7.0
 def agreement(
     file: Annotated[
         Path | None,
-        typer.Argument(help="CSV of scores, or of labels; docs/agreement.md has the columns."),
+        typer.Argument(
+            help="CSV of scores, labels or marks of plans; docs/agreement.md has the columns."
+        ),
     ] = None,
     run_id: Annotated[
         str | None,
@@ -39,23 +41,35 @@ def agreement(
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option("--export", help="Write all scores or labels to this CSV file, too."),
+        typer.Option("--export", help="Write all scores, labels or marks to this CSV file, too."),
     ] = None,
     labels: Annotated[
         bool,
         typer.Option("--labels", help="Compare failure labels instead of scores."),
+    ] = False,
+    plans: Annotated[
+        bool,
+        typer.Option("--plans", help="Compare marks of plans; --run is then the latest run."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Measure how far judges agree with people, and keep it as a card for each judge.
 
     With --labels: how far the failure labels of rules, of models and of people agree, label by
-    label.
+    label. With --plans: how far a judge's marks of plans are those of people, with the reference
+    at hand and blind.
     """
     from flows.agreement.cards import write_card
     from flows.config import load_settings
     from taskdata.store import Store
 
+    if plans:
+        from flows.cli.agreement.plans import compare_plans
+
+        if labels or threshold is not None:
+            raise Misuse("leave out --labels and --threshold: with --plans no score is compared")
+        compare_plans(file, run_id, export, judge, as_json=as_json)
+        return
     if file is None and run_id is None:
         raise Misuse("name a CSV file of scores, or --run RUN with annotated trials")
     if labels:

@@ -1,4 +1,4 @@
-"""The command `annotate`: pages on which a person scores leaves or labels failed trials, blind."""
+"""The command `annotate`: pages on which a person scores leaves, labels failures or marks plans."""
 
 import getpass
 from contextlib import closing
@@ -8,6 +8,7 @@ import typer
 
 from flows.cli import console
 from flows.cli.local_pages import serve_pages
+from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -29,9 +30,15 @@ def annotate(
         bool,
         typer.Option("--labels", help="Label why failed trials failed instead of scoring leaves."),
     ] = False,
+    plans: Annotated[
+        bool,
+        typer.Option("--plans", help="Mark answers to planning cases instead of scoring leaves."),
+    ] = False,
     trials: Annotated[
         int | None,
-        typer.Option(min=1, help="With --labels: size of a sample, the same for everybody."),
+        typer.Option(
+            min=1, help="With --labels or --plans: size of a sample, the same for everybody."
+        ),
     ] = None,
     open_: Annotated[
         bool, typer.Option("--open/--no-open", help="Open it in the browser of this machine.")
@@ -40,20 +47,17 @@ def annotate(
     """Serve a page on which you score leaves without knowing the agent or the judge's scores.
 
     With --labels you say why failed trials failed, without knowing the labels that they have.
-    Every answer is saved at once, and the same command carries on. The page is served on this
-    machine alone, behind the login of the home, until Ctrl-C.
+    With --plans you mark plans, without knowing what code and the judge say about them. Every
+    answer is saved at once, and the same command carries on. The page is served on this machine
+    alone, behind the login of the home, until Ctrl-C.
     """
     from pydantic import ValidationError
 
     from flows.cli.runs.reading import opened
     from flows.serving.tokens import login_of
-    from taskdata.errors import Misuse
     from taskdata.schema.agreement import Annotation
 
-    if labels and all_leaves:
-        raise Misuse("leave out --all-leaves: with --labels whole trials are asked about")
-    if trials is not None and not labels:
-        raise Misuse("--trials goes with --labels; leaves are asked about of every trial")
+    _require_one_question(labels, plans, all_leaves, trials)
     who = annotator or getpass.getuser()
     try:
         Annotation(trial_id="", leaf_id="", annotator=who, score=None)
@@ -71,6 +75,13 @@ def annotate(
             failed = label_questions(store, source, who, agents or (), trials)
             app = labelling_app(store, source.id, failed, who, login)
             told = f"{len(failed)} failed trials"
+        elif plans:
+            from flows.agreement.plan_questions import plan_questions
+            from flows.serving.annotation.plans import marking_app
+
+            answers = plan_questions(store, source, who, agents or (), trials)
+            app = marking_app(store, source.id, answers, who, login)
+            told = f"{len(answers)} plans"
         else:
             from flows.agreement.questions import questions
             from flows.serving.annotation.scores import annotation_app
@@ -79,4 +90,18 @@ def annotate(
             app = annotation_app(store, source.id, asked, who, login)
             told = f"{len(asked)} leaves"
         console.say(f"{told} of run {source.id} for {who}")
-        serve_pages(app, settings, "Label" if labels else "Score", open_=open_)
+        verb = "Label" if labels else "Mark" if plans else "Score"
+        serve_pages(app, settings, verb, open_=open_)
+
+
+def _require_one_question(labels: bool, plans: bool, all_leaves: bool, trials: int | None) -> None:
+    """Raise `Misuse` for options that ask about different things."""
+    if labels and plans:
+        raise Misuse("give --labels or --plans: they ask about different things")
+    if (labels or plans) and all_leaves:
+        what = "--labels" if labels else "--plans"
+        raise Misuse(f"leave out --all-leaves: with {what} whole trials are asked about")
+    if trials is not None and not (labels or plans):
+        raise Misuse(
+            "--trials goes with --labels or --plans; leaves are asked about of every trial"
+        )
