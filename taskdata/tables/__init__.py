@@ -47,7 +47,7 @@ from taskdata.tables.evaluation import (
 )
 from taskdata.tables.history import NightRow
 
-REVISION = "0028"
+REVISION = "0024"
 """The Alembic revision of these tables."""
 
 __all__ = [

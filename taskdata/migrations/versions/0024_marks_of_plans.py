@@ -5,7 +5,7 @@ from alembic import op
 
 import taskdata.tables
 
-revision = "0028"
+revision = "0024"
 down_revision = "0023"
 
 
