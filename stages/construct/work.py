@@ -24,6 +24,7 @@ from environments.models.registry import model_client
 from environments.ports import ModelClient
 from stages.construct.answers.forms import Form
 from stages.construct.asking.ask import Asked, Asks, Tally, ask
+from stages.construct.asking.masking import masking
 from stages.construct.asking.prompting import prompt
 from stages.construct.assembling import available_files
 from stages.construct.history import findings_of
@@ -265,6 +266,7 @@ def recorded_client(
     The model is given with its endpoint; None: the one that writes tasks.
     """
     log = CallLog(calls, payer_of(refresh.id, owner=""))
+    client = client and masking(client, refresh.config.safety)
     return RecordedClient(client, *(model or refresh.config.author), log, shares=True)
 
 

@@ -251,6 +251,10 @@ def _asks(case: Case, request: Untrusted | None, aim_tokens: int) -> Iterator[Pl
     if request is not None and case.shop.config.safety.ask_model:
         guard = _Template(Construction.GENERATE, "harm", HarmFindingsForm, _once, {})
         yield _planned(case, guard, context | {"request": request})
+    if case.shop.config.safety.ask_model:
+        shows = case.shop.config.max_reply_tokens
+        guard = _Template(Construction.VALIDATE, "harm", HarmFindingsForm, _per_round, {}, shows)
+        yield _planned(case, guard, context | {"request": ""})
     for template in (first, *_TEMPLATES):
         yield _planned(case, template, context)
 
