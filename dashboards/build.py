@@ -11,6 +11,7 @@ from dashboards.figures.effort import effort
 from dashboards.figures.failures import failures
 from dashboards.figures.grouped_estimates import grouped_estimates
 from dashboards.figures.headline import headline
+from dashboards.figures.planning import ERRORS
 from dashboards.figures.refinement import refinement
 from dashboards.figures.steps import steps_against_success
 from dashboards.figures.success_curve import success_curve
@@ -25,6 +26,7 @@ from dashboards.pages.gain_rows import gain_rows
 from dashboards.pages.lost_trials import lost_trials
 from dashboards.pages.page import FILES_BYTES, PAGE_BYTES, drawn_figures, embedded, page
 from dashboards.pages.pairs import pairs
+from dashboards.pages.planning import planning_figures, planning_tables
 from dashboards.pages.trial.caps import Cap
 from dashboards.pages.trial.details import Details, details
 from dashboards.pages.trial.packing import pack, pack_files, pack_pages, pack_pictures
@@ -168,6 +170,9 @@ def _contents(
         "judge_cards": judge_cards,
         "detail_tables": detail_tables(ordered),
         "gains": gain_rows(summary.refinement),
+        "plans": summary.planning,
+        "plan_tables": planning_tables(summary.planning),
+        "plan_errors": ERRORS,
         "refined_styles": {gain.agent: styles[gain.agent] for gain in summary.refinement},
         "heights": {name: figure.layout.height for name, figure in drawn.items()},
     }
@@ -212,6 +217,7 @@ def _figures(
         "steps-success": steps_against_success(agents, styles),
         "timings": timings(summary.stages, PALETTE[0]),
     }
+    found |= planning_figures(summary.planning, styles)
     if any(len(agent.tier) > 1 for agent in agents):
         tiers = {a.agent: a.tier for a in agents}
         found["tier"] = grouped_estimates(tiers, styles, "mean root score")

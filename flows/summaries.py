@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from taskdata.garbage import collected_after
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.ranking import controls, ranked, standings
 from taskdata.schema.run import TrialResult
-from taskdata.schema.summary import AgentSummary, Estimate, RefinementGain, RunSummary
+from taskdata.schema.summary import AgentSummary, RefinementGain, RunSummary
 from taskdata.store import Store
 
 
@@ -15,20 +16,27 @@ def summary_of(
     """Return the numbers of a run as they are now; `results`: of its trials, if they are known."""
     from flows.agreement.standing import judge_notice
     from flows.config import load_settings
+    from flows.planning import outcomes_of
     from quality.summary import summarise
 
     run = store.run(run_id)
     with collected_after():
+        results = store.results(run_id) if results is None else results
+        tasks = store.tasks_of_run(run_id)
         summary = summarise(
             run,
-            store.results(run_id) if results is None else results,
-            store.tasks_of_run(run_id),
+            results,
+            tasks,
             store.gates(run_id),
             store.stages(run_id),
             store.withdrawn_of_release(run.release_hash).values(),
         )
+        plans = summary.planning
+        if plans is not None and plans.agents:
+            outcomes = outcomes_of(store, run, results, tasks)
+            plans = plans.model_copy(update={"outcomes": outcomes})
     notice = judge_notice(store, run_id, load_settings().agreement)
-    return summary.model_copy(update={"judge_notice": notice})
+    return summary.model_copy(update={"judge_notice": notice, "planning": plans})
 
 
 def headline(summary: RunSummary) -> list[dict[str, str]]:

@@ -10,9 +10,10 @@ from typing import Any
 
 from quality.statistics.intervals import clustered_share
 from quality.statistics.passk import mean_pass_at_k, mean_pass_hat_k
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.run import TrialResult
 from taskdata.schema.success import SuccessRule, TrialVerdict
-from taskdata.schema.summary import Estimate, Missing
+from taskdata.schema.summary import Missing
 from taskdata.schema.task import Capability, Task
 
 SUCCESS_THRESHOLDS = (5, 6, 7, 8, 9)

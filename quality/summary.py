@@ -19,6 +19,8 @@ from quality.breakdowns.groups import ANSWER
 from quality.breakdowns.leaves import leaf_scores
 from quality.breakdowns.turns import mean_turns
 from quality.history.categories import informative, pooled_by_category
+from quality.planning.report import planning_summary
+from quality.planning.ways import ways_of_planning
 from quality.refinement.gains import refinement_gains
 from quality.statistics.intervals import clustered_mean
 from quality.statistics.paired import compare_by_task
@@ -32,7 +34,9 @@ from taskdata.schema.diagnosis import (
     FailureType,
     Taxonomy,
 )
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.gate import GateResult
+from taskdata.schema.planning_summary import PlanningSummary
 from taskdata.schema.run import (
     CallEffort,
     OutcomeStatus,
@@ -46,7 +50,6 @@ from taskdata.schema.summary import (
     AgentComparison,
     AgentSummary,
     EndToEndAccuracy,
-    Estimate,
     RunHeader,
     RunSummary,
     StepAccuracy,
@@ -97,7 +100,19 @@ def summarise(
         gates=tuple(gates),
         withdrawn=_withdrawn(withdrawals, results),
         stages=tuple(stages),
+        planning=_planning(run, results, tasks, controls),
     )
+
+
+def _planning(
+    run: Run, results: Sequence[TrialResult], tasks: Mapping[str, Task], controls: Iterable[str]
+) -> PlanningSummary | None:
+    ways = ways_of_planning(run.config.agents, results)
+    if all(task.planning is None for task in tasks.values()) and not ways:
+        return None
+    arms = run.config.feedback if run.config.refinement_rounds else ()
+    found = planning_summary(results, tasks, frozenset(controls), arms)
+    return found.model_copy(update={"ways": ways})
 
 
 def _withdrawn(

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from statistics import fmean
 
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.night import (
     ClusterChange,
     FailureCluster,
@@ -23,13 +24,7 @@ from taskdata.schema.night import (
     NightTool,
     ScoreChange,
 )
-from taskdata.schema.summary import (
-    AgentComparison,
-    AgentSummary,
-    Estimate,
-    RunHeader,
-    RunSummary,
-)
+from taskdata.schema.summary import AgentComparison, AgentSummary, RunHeader, RunSummary
 from taskdata.schema.task import Capability, Category, DeliverableType
 
 _MODELS = ("openai/gpt-sim", "anthropic/claude-sim", "local/small-sim", "mistral/large-sim")

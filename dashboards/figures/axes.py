@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 SCORE_AXIS = {"range": [-0.3, 10.3], "tickvals": [0, 2, 4, 6, 8, 10]}
 SHARE_AXIS = {"range": [-0.03, 1.03], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}

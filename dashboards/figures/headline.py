@@ -15,7 +15,8 @@ from dashboards.figures.axes import (
     nothing_yet,
 )
 from dashboards.theme import AgentStyle, labels
-from taskdata.schema.summary import AgentSummary, Estimate
+from taskdata.schema.estimate import Estimate
+from taskdata.schema.summary import AgentSummary
 
 
 def headline(

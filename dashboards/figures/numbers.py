@@ -46,7 +46,7 @@ def _cells(trace: Mapping[str, Any]) -> list[list[Cell]]:
 
 
 def _points(trace: Mapping[str, Any]) -> list[list[Any]]:
-    x, y = trace.get("x") or (), trace.get("y") or ()
+    x, y = trace.get("x") or trace.get("theta") or (), trace.get("y") or trace.get("r") or ()
     is_sideways = trace.get("orientation") == "h" or any(isinstance(one, str) for one in y)
     at, values = (y, x) if is_sideways else (x, y)
     name = _told(trace.get("name", ""))

@@ -7,7 +7,8 @@ from plotly.subplots import make_subplots
 
 from dashboards.figures.axes import NAMES_AXIS, bare, error_bars, interval_text, nothing_yet
 from dashboards.theme import AgentStyle, label
-from taskdata.schema.summary import Estimate, RefinementGain
+from taskdata.schema.estimate import Estimate
+from taskdata.schema.summary import RefinementGain
 
 _OVER_FIRST = "Over the first attempts"
 _OVER_NONE = "Over the arm none"

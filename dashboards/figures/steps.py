@@ -6,7 +6,8 @@ import plotly.graph_objects as go
 
 from dashboards.figures.axes import SHARE_AXIS, bare, error_bars, interval_text, nothing_yet
 from dashboards.theme import AgentStyle, label
-from taskdata.schema.summary import AgentSummary, Estimate
+from taskdata.schema.estimate import Estimate
+from taskdata.schema.summary import AgentSummary
 
 
 def steps_against_success(

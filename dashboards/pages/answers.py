@@ -8,10 +8,11 @@ from typing import NamedTuple
 from dashboards.pages import formats
 from dashboards.pages.pairs import pairs
 from taskdata.schema.deadlines import NIGHT_DEADLINE
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.night import Morning, ScoreChange
 from taskdata.schema.ranking import MUST_SCORE, controls, ranked
 from taskdata.schema.run import RunStatus, TrialResult
-from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
+from taskdata.schema.summary import AgentSummary, RunSummary
 
 _IDLE = "nop"
 """Whom an agent must beat that has no competitor."""

@@ -6,7 +6,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from taskdata.schema.summary import AgentDetail, AgentSummary, Estimate, GroupResult, ServerGroup
+from taskdata.schema.estimate import Estimate
+from taskdata.schema.summary import AgentDetail, AgentSummary, GroupResult, ServerGroup
 
 SHARE = "share"
 """The form of a figure that is a share of 0-1."""

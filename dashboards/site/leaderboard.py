@@ -12,9 +12,10 @@ from dashboards.site import breakdowns
 from dashboards.site.drawing import Drawing, as_json, drawn, empty, marker
 from dashboards.site.history import AgentNight, History
 from dashboards.theme import SCORES, label, labels
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.night import CategoryEstimate
 from taskdata.schema.ranking import Standing, controls, ranked, standings
-from taskdata.schema.summary import AgentSummary, Estimate, RunSummary
+from taskdata.schema.summary import AgentSummary, RunSummary
 
 _DASHES = ("solid", "dot")
 _NEAR = (0.35, 0.2)

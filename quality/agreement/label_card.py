@@ -23,6 +23,7 @@ from quality.agreement.label_marks import (
 from quality.statistics.bootstrap import Chosen, bootstrapped, drawn_rows, rows_by_task
 from quality.statistics.intervals import clustered_share
 from taskdata.errors import Misuse
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.label_agreement import (
     ALL_LABELS,
     Detection,
@@ -31,7 +32,6 @@ from taskdata.schema.label_agreement import (
     LabelPair,
     LabelRating,
 )
-from taskdata.schema.summary import Estimate
 
 _Key = tuple[str, str | None]
 """Kind and name; None: all labels of the kind."""

@@ -13,7 +13,7 @@ from quality.agreement.measures import Scores
 from quality.agreement.scored import Scored
 from quality.statistics.bootstrap import Chosen, bootstrapped
 from taskdata.schema.agreement import Probe
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 Told = Callable[[Sequence[int]], float]
 """The effect over these leaves."""

@@ -10,7 +10,8 @@ from quality.encoders.encoder import names_of
 from quality.statistics.bootstrap import Chosen, bootstrapped
 from quality.statistics.intervals import clustered_mean
 from taskdata.schema.atomic import EndToEndScore, ToolMatch
-from taskdata.schema.summary import EndToEndAccuracy, Estimate, ToolSelection
+from taskdata.schema.estimate import Estimate
+from taskdata.schema.summary import EndToEndAccuracy, ToolSelection
 from taskdata.schema.task import Capability
 
 _COUNTED = ("reference", "found", "predicted", "matched")

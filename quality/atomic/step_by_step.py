@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from quality.atomic.answers import is_right
 from quality.encoders.encoder import Similarity, names_of
 from quality.statistics.intervals import clustered_mean, clustered_share
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.scores import AnswerMark, CallMark, StepScore
-from taskdata.schema.summary import Estimate, StepAccuracy
+from taskdata.schema.summary import StepAccuracy
 from taskdata.schema.task import (
     Answer,
     ObjectiveAnswer,

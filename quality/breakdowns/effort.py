@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from quality.statistics.intervals import clustered_mean
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 
 def per_trial(values: Sequence[tuple[str, float | None]]) -> Estimate:

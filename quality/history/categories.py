@@ -15,8 +15,8 @@ from statistics import fmean
 
 import numpy as np
 
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.night import CategoryEstimate, Night
-from taskdata.schema.summary import Estimate
 
 METHOD = "hierarchical normal model over categories"
 FEWEST_CATEGORIES = 3

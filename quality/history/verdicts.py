@@ -27,8 +27,8 @@ from quality.history.comparisons import (
 from quality.history.flags import repeated
 from quality.history.noise import Difference
 from quality.history.scores import AgentScores, known_scores
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.night import Night, NightCell, ScoreChange
-from taskdata.schema.summary import Estimate
 
 _ORDER = ("confirmed", "suspected", "refuted", "lasting", "none")
 _SHOWN_AGAIN = 0.05

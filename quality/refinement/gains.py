@@ -16,9 +16,10 @@ from quality.refinement.regressions import regressions
 from quality.statistics.intervals import clustered_mean, clustered_share
 from quality.statistics.paired import compare_by_task
 from quality.statistics.significance import holm
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.run import TrialResult
 from taskdata.schema.success import SuccessRule, TrialVerdict
-from taskdata.schema.summary import Estimate, GainOverNone, RefinementGain, WholeBank
+from taskdata.schema.summary import GainOverNone, RefinementGain, WholeBank
 
 CONTROL = "none"
 _NoCost = Literal["no gain", "price unknown"]

@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 RESAMPLES = 999
 SEED = 20260415

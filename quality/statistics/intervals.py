@@ -8,7 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 CONFIDENCE = 0.95
 

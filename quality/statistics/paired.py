@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from quality.statistics.intervals import clustered_mean
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from math import comb
 
 from quality.statistics.intervals import clustered_mean
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 
 def pass_at_k(trials: int, successes: int, k: int) -> float | None:

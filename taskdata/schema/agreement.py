@@ -8,7 +8,7 @@ from pydantic_core import from_json
 
 from taskdata.schema.base import Value
 from taskdata.schema.checkpoint import Rule
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 PUBLISHED_KAPPA, PUBLISHED_ICC, PUBLISHED_MAE = 0.8, 0.9, 0.75
 """What the published judge reaches, rounded (GTA-2, section 6.4.2): 0.812, 0.928 and 0.74."""

@@ -88,8 +88,15 @@ class AskedAgain(Value):
     """`{answer}` in its arguments stands for the value."""
 
 
+class PlanGrade(Value):
+    """The leaf of a planning case: its score is ten times the plan's grade (APB, section 3.3)."""
+
+    kind: Literal["plan_grade"] = "plan_grade"
+
+
 Verifier = Annotated[
-    Check | Judge | ToolResultCheck | ScriptCheck | AskedAgain, Field(discriminator="kind")
+    Check | Judge | ToolResultCheck | ScriptCheck | AskedAgain | PlanGrade,
+    Field(discriminator="kind"),
 ]
 
 

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from taskdata.schema.base import Value
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 ALPHA = 0.05
 """Where nothing differs, one of the pairs compared at once is called different at most so often."""

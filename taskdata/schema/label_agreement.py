@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from taskdata.schema.base import Value
 from taskdata.schema.diagnosis import LABELS, FailureLevels, FailureStage, FailureType, Taxonomy
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 ALL_LABELS: Mapping[str, tuple[str, ...]] = {
     "stage": tuple(stage.value for stage in FailureStage),

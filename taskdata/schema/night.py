@@ -12,7 +12,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from taskdata.schema.base import GrowingValue, Sha256, Value
-from taskdata.schema.summary import Estimate
+from taskdata.schema.estimate import Estimate
 
 INFRASTRUCTURE = "infrastructure"
 """The stage of clusters of trials that were lost for a reason outside their agent."""

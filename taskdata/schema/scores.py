@@ -13,6 +13,7 @@ from taskdata.schema.atomic import EndToEndScore
 from taskdata.schema.base import GrowingValue, Value
 from taskdata.schema.checkpoint import Rule
 from taskdata.schema.panel import JudgeOpinion
+from taskdata.schema.planning_score import PlanningScore
 
 
 class Unscored(StrEnum):
@@ -167,7 +168,7 @@ class StepScore(Value):
 class NodeScore(GrowingValue):
     """Score of a node of the tree beside the share of its weight that was scored."""
 
-    added_later: ClassVar[frozenset[str]] = frozenset({"steps", "rule", "end_to_end"})
+    added_later: ClassVar[frozenset[str]] = frozenset({"steps", "rule", "end_to_end", "planning"})
 
     id: str
     requirement: str
@@ -182,6 +183,8 @@ class NodeScore(GrowingValue):
     """Of a root, where steps were predicted and nothing was done: no leaf of it is scored then."""
     end_to_end: EndToEndScore | None = None
     """Of the root of an atomic task that an agent acted on: beside the score, never inside it."""
+    planning: PlanningScore | None = None
+    """Of the root of a planning case; the score is ten times its grade."""
 
     @cached_property
     def unanswered(self) -> float:

@@ -6,22 +6,12 @@ from typing import Literal
 from pydantic import Field
 
 from taskdata.schema.base import Value
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.gate import GateResult
+from taskdata.schema.planning_summary import PlanningSummary
 from taskdata.schema.run import CallEffort, StageReport
 from taskdata.schema.success import SuccessRule
 from taskdata.schema.withdrawal import WithdrawnTask
-
-
-class Estimate(Value):
-    """A mean with its 95 % interval, which respects clustering by task."""
-
-    mean: float | None
-    ci95: tuple[float, float] | None
-    """None where fewer than two tasks were scored."""
-    n: int = 0
-    """Trials behind the mean."""
-    method: str | None = None
-    """How it was estimated, where it is more than the mean of these trials."""
 
 
 class Missing(Value):
@@ -445,3 +435,5 @@ class RunSummary(Value):
     withdrawn: tuple[WithdrawnTask, ...] = ()
     """Tasks of the release that were withdrawn before the run or since."""
     stages: tuple[StageReport, ...] = ()
+    planning: PlanningSummary | None = None
+    """The tables about plans; None: no agent was asked for one."""

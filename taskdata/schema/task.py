@@ -15,6 +15,7 @@ from taskdata.schema.checkpoint import (
     AskedAgain,
     Checkpoint,
     Judge,
+    PlanGrade,
     ScriptCheck,
     checked_by_code,
 )
@@ -29,6 +30,7 @@ from taskdata.schema.environment import (
 from taskdata.schema.image import TaskImage
 from taskdata.schema.input_file import InputFile
 from taskdata.schema.package import DomainRule, SimulatedUser, TaskPackage
+from taskdata.schema.planning import PlanningCase
 from taskdata.schema.service import (
     FOLDER,
     Service,
@@ -60,10 +62,11 @@ __all__ = [
 
 
 class Tier(StrEnum):
-    """Short closed-ended tool use, or a long open-ended workflow (GTA-2, section 3)."""
+    """Short closed-ended tool use or a long workflow (GTA-2, section 3), or a plan alone (APB)."""
 
     ATOMIC = "atomic"
     WORKFLOW = "workflow"
+    PLANNING = "planning"
 
 
 class Category(StrEnum):
@@ -188,7 +191,7 @@ class Task(GrowingValue):
     """A benchmark-ready item; `content_hash` identifies it in every measurement."""
 
     added_later: ClassVar[frozenset[str]] = frozenset(
-        {"environment", "extras", "package", "canary"}
+        {"environment", "extras", "package", "canary", "planning"}
     )
 
     id: Slug
@@ -214,6 +217,23 @@ class Task(GrowingValue):
     """Role, domain rules, the simulated user, family and difficulty."""
     canary: str = Field(default="", max_length=200)
     """A string that stands nowhere else, from the construction of the task; no agent sees it."""
+    planning: PlanningCase | None = None
+    """What is asked of a planner; of a task of tier `planning`, and only of it."""
+
+    @model_validator(mode="after")
+    def _planning_has_a_case(self) -> Self:
+        if (self.tier is Tier.PLANNING) != (self.planning is not None):
+            raise ValueError(
+                f"task {self.id!r}: tier {self.tier} "
+                + ("needs a planning case" if self.planning is None else "takes no planning case")
+            )
+        plans = any(isinstance(leaf.verifier, PlanGrade) for leaf in self.checkpoints.leaves())
+        if plans != (self.planning is not None):
+            raise ValueError(
+                f"task {self.id!r}: a leaf that is verified by the grade of a plan belongs to a "
+                "planning case, and a planning case has one"
+            )
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

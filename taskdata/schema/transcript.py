@@ -8,6 +8,7 @@ from pydantic import Field
 
 from taskdata.schema.base import GrowingValue, Sha256, Value
 from taskdata.schema.plan import Plan
+from taskdata.schema.planning_score import PredictedPlan
 from taskdata.schema.tool import ToolErrorKind, ToolSpec
 from taskdata.schema.usage import FailedAttempt, Usage
 
@@ -198,7 +199,7 @@ class Transcript(GrowingValue):
     """Ordered events of a trial, its final answer and why it ended."""
 
     added_later: ClassVar[frozenset[str]] = frozenset(
-        {"tools", "is_outcome_only", "has_unseen_calls", "predictions", "plan"}
+        {"tools", "is_outcome_only", "has_unseen_calls", "predictions", "plan", "predicted_plan"}
     )
 
     events: tuple[Event, ...]
@@ -215,6 +216,8 @@ class Transcript(GrowingValue):
     """Step by step mode: one for each reference step and one for the answer, as far as it got."""
     plan: Plan | None = None
     """What the agent's model planned before the first event; None: it was not asked to."""
+    predicted_plan: PredictedPlan | None = None
+    """The answer to a planning case; None: the task is none, or nothing was answered."""
 
     @property
     def turns(self) -> int:

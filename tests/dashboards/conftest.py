@@ -16,6 +16,7 @@ from dashboards.build import build
 from flows.failures import failures_of
 from quality.summary import summarise
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.plan import Plan
 from taskdata.schema.run import (
     Deliverable,
@@ -27,7 +28,7 @@ from taskdata.schema.run import (
     TrialResult,
 )
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore, Unscored
-from taskdata.schema.summary import AgentSummary, Estimate
+from taskdata.schema.summary import AgentSummary
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import (
     Ending,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dashboards.site.write import write_site
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.night import (
     ClusterChange,
     ErrorChange,
@@ -25,7 +26,6 @@ from taskdata.schema.night import (
 )
 from taskdata.schema.summary import (
     AgentSummary,
-    Estimate,
     GainOverNone,
     RefinementGain,
     Regressions,

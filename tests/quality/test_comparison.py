@@ -8,9 +8,9 @@ from quality.comparison import Side, compare, side_of
 from quality.statistics.significance import detectable_difference, holm, mcnemar
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.comparison import ComparedSide
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.run import Run, RunConfig, RunStatus
 from taskdata.schema.scores import Unscored
-from taskdata.schema.summary import Estimate
 from tests.quality.conftest import NOON
 
 A, B = "react:openai/one", "react:openai/two"

@@ -13,7 +13,7 @@ from taskdata.errors import Misuse
 if TYPE_CHECKING:
     from flows.config import Settings
     from taskdata.schema.agreement import Agreement, JudgeCard, Rating
-    from taskdata.schema.summary import Estimate
+    from taskdata.schema.estimate import Estimate
     from taskdata.store import Store
 
 _THRESHOLD = 7.0

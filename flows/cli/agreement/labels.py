@@ -9,12 +9,12 @@ from flows.cli import console
 from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
+    from taskdata.schema.estimate import Estimate
     from taskdata.schema.label_agreement import (
         LabelAgreement,
         LabelCard,
         LabelRating,
     )
-    from taskdata.schema.summary import Estimate
     from taskdata.store import Store
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from taskdata.schema.comparison import ComparedSide, Comparison, PairedSides, TestedDifference
-    from taskdata.schema.summary import Estimate
+    from taskdata.schema.estimate import Estimate
 
 
 def compare(

@@ -6,7 +6,8 @@ from flows.cli import console
 
 if TYPE_CHECKING:
     from dashboards.pages.detail_tables import Cell
-    from taskdata.schema.summary import AgentSummary, Estimate, RunSummary, ToolSelection
+    from taskdata.schema.estimate import Estimate
+    from taskdata.schema.summary import AgentSummary, RunSummary, ToolSelection
 
 _Row = dict[str, str]
 _UNKNOWN = "-"
@@ -70,7 +71,7 @@ def _end_to_end(agent: "AgentSummary") -> _Row:
 
 
 def _f1(tools: "ToolSelection") -> str:
-    from taskdata.schema.summary import Estimate
+    from taskdata.schema.estimate import Estimate
 
     return _share(Estimate(mean=tools.f1 if tools.reference else None, ci95=tools.f1_ci95))
 

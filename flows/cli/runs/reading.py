@@ -9,6 +9,7 @@ from flows.cli import console
 from flows.cli.options import JsonOption
 from flows.cli.runs.details import write_detail
 from flows.cli.runs.failures import GROUPINGS, write_failures
+from flows.cli.runs.planning import write_planning
 from flows.cli.runs.verdicts import (
     FailUnderOption,
     require_comparable,
@@ -55,6 +56,9 @@ def results(
             help=f"With --failures, count labels by {', '.join(GROUPINGS)}; default agent."
         ),
     ] = None,
+    planning: Annotated[
+        bool, typer.Option("--planning", help="Show only the tables about plans.")
+    ] = False,
     fail_under: FailUnderOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -67,6 +71,11 @@ def results(
 
     if failures and (wide or detail or fail_under is not None):
         raise Misuse("--failures shows labels only; leave out --wide, --detail and --fail-under")
+    if planning and (wide or detail or failures or fail_under is not None):
+        raise Misuse(
+            "--planning shows tables about plans only; leave out --wide, --detail, --failures and "
+            "--fail-under"
+        )
     if by is not None and not failures:
         raise Misuse("--by is for --failures: add it")
     _settings, store, run = opened(run_id)
@@ -77,6 +86,9 @@ def results(
     require_comparable(run.config.agents, fail_under)
     summary = summary_of(store, run.id)
     store.close()
+    if planning:
+        write_planning(summary, as_json=as_json)
+        return
     if as_json:
         console.write_json(summary.model_dump(mode="json"))
     else:

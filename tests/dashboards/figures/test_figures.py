@@ -17,8 +17,9 @@ from dashboards.figures.success_curve import success_curve
 from dashboards.figures.task_scores import MOST_TASKS, TaskScore, task_scores
 from dashboards.figures.timings import timings
 from dashboards.theme import agent_styles
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.run import StageReport
-from taskdata.schema.summary import Estimate, GainOverNone, RefinementGain, Regressions, WholeBank
+from taskdata.schema.summary import GainOverNone, RefinementGain, Regressions, WholeBank
 
 AGENT = "react:openai/gpt-5.2"
 STYLES = agent_styles(["nop", AGENT], {"nop"})

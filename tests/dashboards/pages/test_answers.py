@@ -6,9 +6,10 @@ import pytest
 
 from dashboards.pages.answers import answers
 from taskdata.schema.deadlines import NIGHT_DEADLINE
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import CallEffort, RunStatus
-from taskdata.schema.summary import AgentComparison, Estimate, Missing, RunHeader, RunSummary
+from taskdata.schema.summary import AgentComparison, Missing, RunHeader, RunSummary
 
 GPT, SMALL = "react:openai/gpt-5.2", "react:local/small"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -9,8 +9,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from dashboards.site.write import write_site
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.night import Morning, Night, NightSettings, ScoreChange
-from taskdata.schema.summary import Estimate
 from tests.dashboards.site.nights import cell_of, task_of
 
 Scores = Mapping[str, Mapping[str, Sequence[float | None]]]

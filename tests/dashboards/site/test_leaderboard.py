@@ -7,8 +7,9 @@ from bs4 import BeautifulSoup
 from dashboards.site.leaderboard import pareto
 from dashboards.site.write import write_site
 from quality.summary import summarise
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.ranking import standings
-from taskdata.schema.summary import AgentComparison, AgentSummary, Estimate, RunSummary
+from taskdata.schema.summary import AgentComparison, AgentSummary, RunSummary
 from tests.dashboards.site.nights import first_morning
 
 NAMES = ("best", "good", "poor")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.night import (
     ClusterChange,
     EffortChange,
@@ -9,7 +10,6 @@ from taskdata.schema.night import (
     FailureCluster,
     Morning,
 )
-from taskdata.schema.summary import Estimate
 
 STEADY = {"solver": {"a": [8.0], "b": [8.0]}}
 

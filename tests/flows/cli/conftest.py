@@ -24,7 +24,8 @@ LEAVES = Checkpoint(
 NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 
 
-def _outcome(store: Store, trial_id: str, error: str | None, transcript: Transcript):
+def finished_outcome(store: Store, trial_id: str, error: str | None, transcript: Transcript):
+    """Return the outcome of a trial that ended, or was lost to `error`."""
     return TrialOutcome(
         trial_id=trial_id,
         attempt=1,
@@ -105,7 +106,7 @@ def stored_run(home, new_task, open_store) -> Callable[..., dict[str, list[str]]
                 if score is None:
                     continue
                 error = score if isinstance(score, str) else None
-                store.record_outcome(_outcome(store, trial.id, error, transcript))
+                store.record_outcome(finished_outcome(store, trial.id, error, transcript))
                 if error is None:
                     root = _tree(score) if isinstance(score, tuple) else _node("root", score)
                     store.record_score(

@@ -11,8 +11,8 @@ from flows.notices.wording import (
     quoted,
     waiting_review,
 )
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.night import ScoreChange
-from taskdata.schema.summary import Estimate
 
 LINK = "http://127.0.0.1:4711/v2/runs/flow-run/1"
 

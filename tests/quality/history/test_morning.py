@@ -7,8 +7,9 @@ import pytest
 from dashboards.pages.answers import answers
 from quality.history import morning_of
 from quality.history.flags import flagged
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.night import FailureCluster, Night, NightTask
-from taskdata.schema.summary import AgentSummary, Estimate, RunHeader, RunSummary
+from taskdata.schema.summary import AgentSummary, RunHeader, RunSummary
 
 AGENT = "manus"
 CATEGORIES = ("data_analysis", "education_instruction", "creative_design")

@@ -179,7 +179,7 @@ def tasks(draw):
     programs = [f.path for f in environment.evaluation] if environment else []
     task = Task(
         id=draw(slugs),
-        tier=draw(st.sampled_from(Tier)),
+        tier=draw(st.sampled_from([Tier.ATOMIC, Tier.WORKFLOW])),
         category=draw(st.sampled_from(Category)),
         capabilities=draw(tuples(st.sampled_from(Capability), 1)),
         title=draw(texts),

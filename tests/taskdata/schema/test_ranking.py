@@ -1,7 +1,8 @@
 """The order in which agents are shown."""
 
+from taskdata.schema.estimate import Estimate
 from taskdata.schema.ranking import controls, ranked
-from taskdata.schema.summary import AgentSummary, Estimate
+from taskdata.schema.summary import AgentSummary
 
 
 def agent(name: str, score: float | None, root_sr: float | None = None) -> AgentSummary:
