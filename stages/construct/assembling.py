@@ -34,7 +34,10 @@ def provenance(store: Store, candidate: Candidate) -> Provenance:
             url=seed.url,
         )
     if candidate.exemplar is not None:
-        return store.task(candidate.exemplar).provenance
+        origin = store.task(candidate.exemplar).provenance
+        # A variation was written here: it has no published form, and is not scored as one.
+        varied = f"{origin.source}-variation"
+        return origin.model_copy(update={"source": varied}) if origin.as_published else origin
     return Provenance(license=UNKNOWN_LICENCE)
 
 

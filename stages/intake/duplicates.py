@@ -108,6 +108,28 @@ class DuplicateIndex:
             for link in self._best(seed_id, found)
         ]
 
+    def alike(self, text: str) -> str | None:
+        """Return the id of the known text with the most similar words; None if none is near.
+
+        The text is not added. Its details are not compared: what differs from a known text in one
+        number or name is found too.
+        """
+        import numpy as np
+
+        said = words(text)
+        digest = blake2b(" ".join(said).encode(), digest_size=16).digest()
+        for kind in ("seed", "task"):
+            if (entry := self._exact.get((kind, digest))) is not None:
+                return self._entries[entry][1]
+        sketch = self._blank.copy()
+        sketch.update_batch(shingles(said))
+        rows = sorted(self._bands.query(sketch))
+        if not rows:
+            return None
+        shares = np.mean(self._signatures.values[rows] == sketch.hashvalues, axis=1)
+        best = int(shares.argmax())
+        return self._entries[self._banded[rows[best]]][1] if shares[best] >= SIMILAR_WORDS else None
+
     def _meet(self, kind: Kind, own_id: str, text: str) -> list[_Match]:
         """Return the texts with similar words, and add this text."""
         entry = len(self._entries)
