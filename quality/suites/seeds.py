@@ -89,7 +89,9 @@ def _row(seed: SeedQuery, today: date) -> dict[str, Any]:
         "seed_id": seed.seed_id,
         "text_length": len(seed.text.strip()),
         "injection": ", ".join(injection_signs(seed.text)) or None,
-        **safety_columns({"text": seed.text}),
+        **safety_columns(
+            {"text": seed.text, "url": seed.url or "", "attachment names": ", ".join(paths)}
+        ),
         "source": seed.source,
         "bad_url": _bad_url(seed.url),
         "license": (seed.license or "").strip() or None,
