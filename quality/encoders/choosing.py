@@ -18,6 +18,7 @@ from quality.encoders.packaged import (
     mpnet_folder,
     mpnet_is_installed,
 )
+from quality.encoders.paired import PairedEncoder
 from quality.encoders.universal import UniversalEncoder
 from taskdata.errors import Misuse
 
@@ -93,19 +94,19 @@ def find_minilm() -> SentenceEncoder | None:
 
 
 def find_for_duplicates(home: Path) -> SentenceEncoder | None:
-    """Return the encoder that compares seeds: the multilingual one, else MiniLM, else None.
+    """Return the encoder that compares seeds: both packaged ones, one of them, or None.
 
     The vectors of texts that it has read are kept below the home.
 
     Raises:
         Misuse: A file of MiniLM is not the one that its maker published.
     """
-    if (found := find_multilingual(home)) is not None:
-        return found
+    general = find_multilingual(home)
     files = minilm_files() if _has_libraries(MINILM) else None
     if files is None:
-        return None
-    return CachedEncoder(MINILM, lambda: OnnxEncoder(*files, MINILM), home / _VECTORS)
+        return general
+    english = CachedEncoder(MINILM, lambda: OnnxEncoder(*files, MINILM), home / _VECTORS)
+    return english if general is None else PairedEncoder(general, english)
 
 
 def find_multilingual(home: Path) -> SentenceEncoder | None:
