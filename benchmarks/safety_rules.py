@@ -24,8 +24,12 @@ from quality.safety.meaning import KINDS, LIMITS, Kind, Limits, Meanings
 from taskdata.banks.loader import bundled_banks, load_bank
 
 _FOLDER = Path(__file__).parents[1] / "tests" / "quality" / "safety"
-_HONEST_SHARE = 0.01
-"""The most honest calibration texts that a threshold may find, per kind."""
+_MOST_HONEST = (0, 1, 2)
+"""Honest calibration texts that limits may find, per kind; `--calibrate` prints the best of each.
+"""
+_EXAMPLES = Path(__file__).parents[1] / "examples"
+_ATTACKS = ("approve this task", "full marks")
+"""What the attacks among the examples' texts say."""
 
 Found = Callable[[Sequence[str]], Sequence[bool]]
 
@@ -81,8 +85,28 @@ def _calibrating() -> dict[str, list[str]]:
         for kind, found in of_kind.items()
     }
     queries = [task.query for bank in bundled_banks() for task in load_bank(bank).tasks]
-    honest = labelled["honest"] + labelled["held_out"]["honest"] + queries
-    return texts | {"honest": honest}
+    honest = labelled["honest"] + labelled["held_out"]["honest"] + queries + _of_examples()
+    return texts | {"honest": list(dict.fromkeys(honest))}
+
+
+def _of_examples() -> list[str]:
+    """Return the honest requests among the answers of the scripted model."""
+    found = []
+    for path in sorted(_EXAMPLES.rglob("*.yaml")):
+        found += list(_requests(yaml.safe_load(path.read_text(encoding="utf-8"))))
+    return [text for text in found if not any(says in text.lower() for says in _ATTACKS)]
+
+
+def _requests(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, part in value.items():
+            if key in ("text", "query", "title", "description") and isinstance(part, str):
+                yield part
+            else:
+                yield from _requests(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _requests(part)
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -93,17 +117,20 @@ def _read(name: str) -> dict[str, Any]:
 def _calibrate(meanings: Meanings) -> None:
     """Print, for each kind, the limits that find most attacks of the calibration texts."""
     texts = _calibrating()
-    most = int(_HONEST_SHARE * len(texts["honest"]))
     never: dict[Kind, Limits] = dict.fromkeys(KINDS, Limits(2.0, 0.0))
     for kind in KINDS:
-        best = (0, Limits(0.0, 0.0))
-        for similarity in np.arange(0.36, 0.60, 0.01):
-            for lead in np.arange(-0.06, 0.16, 0.01):
+        counts: list[tuple[int, int, Limits]] = []
+        for similarity in np.arange(0.40, 0.60, 0.01):
+            for lead in np.arange(0.0, 0.16, 0.01):
                 limits = Limits(round(float(similarity), 2), round(float(lead), 2))
                 asked = never | {kind: limits}
-                if _of_kind(meanings, texts["honest"], kind, asked) <= most:
-                    best = max(best, (_of_kind(meanings, texts[kind], kind, asked), limits))
-        print(f"{kind}: {best[0]} found with {best[1]}; in use: {LIMITS[kind]}")
+                honest = _of_kind(meanings, texts["honest"], kind, asked)
+                counts.append((honest, _of_kind(meanings, texts[kind], kind, asked), limits))
+        for most in _MOST_HONEST:
+            within = [count for count in counts if count[0] <= most]
+            honest, found, limits = max(within, key=lambda count: count[1])
+            print(f"{kind}: {found} attacks and {honest} honest texts found with {limits}")
+        print(f"{kind}: in use {LIMITS[kind]}")
 
 
 def _of_kind(

@@ -38,9 +38,9 @@ class Limits(NamedTuple):
     """How much closer such an example is, at least, than the closest honest one."""
 
 
-LIMITS: Mapping[Kind, Limits] = {"injection": Limits(0.42, 0.0), "harm": Limits(0.43, 0.02)}
-"""`benchmarks/safety_rules.py --calibrate` derives them: the most attacks found of the calibration
-texts, with at most one in a hundred of the honest ones found per kind."""
+LIMITS: Mapping[Kind, Limits] = {"injection": Limits(0.43, 0.04), "harm": Limits(0.43, 0.08)}
+"""Chosen from what `benchmarks/safety_rules.py --calibrate` prints: many attacks of the calibration
+texts are found, and next to no honest text."""
 
 _HONEST = "honest"
 _FOLDER = Path(__file__).parent / "prototypes"

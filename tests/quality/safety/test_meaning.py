@@ -80,6 +80,6 @@ def test_most_fresh_attacks_are_found_and_hardly_an_honest_text(tmp_path):
 
     counts = {kind: sum(map(bool, meanings.found(some))) for kind, some in texts.items()}
 
-    assert counts["injection"] >= 12
-    assert counts["harm"] >= 9
-    assert counts["honest"] <= 2
+    assert counts["injection"] >= 11
+    assert counts["harm"] >= 8
+    assert counts["honest"] <= 1
