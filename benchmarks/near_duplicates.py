@@ -16,9 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from quality.encoders.choosing import find_encoder, is_installed
-from quality.encoders.packaged import ENCODERS
+from quality.encoders.packaged import ENCODERS, MINILM, UNIVERSAL
 from stages.intake.details import details_of
-from stages.intake.duplicates import SIMILAR_MEANING, DuplicateIndex, says_the_same
+from stages.intake.duplicates import (
+    SIMILAR_IN_ENGLISH,
+    SIMILAR_MEANING,
+    DuplicateIndex,
+    says_the_same,
+)
 from tests.stages.intake.labelled import Pair, labelled_pairs
 
 PRECISION = 0.95
@@ -35,6 +40,24 @@ def main() -> None:
     for name in ENCODERS:
         if is_installed(name):
             _report(name)
+    if is_installed(UNIVERSAL) and is_installed(MINILM):
+        _report_both()
+
+
+def _report_both() -> None:
+    """Print what the mean of both encoders is worth on the English pairs."""
+    pairs = [pair for pair in labelled_pairs() if not pair.language]
+    cosines = []
+    for name in (UNIVERSAL, MINILM):
+        encoder = find_encoder(name, Path(".nightshift"))
+        requests, texts = ([getattr(p, side) for p in pairs] for side in ("request", "text"))
+        cosines.append((encoder.encode(requests) * encoder.encode(texts)).sum(axis=1))
+    agrees = [says_the_same(details_of(p.request), details_of(p.text)) for p in pairs]
+    scores = np.where(agrees, np.mean(cosines, axis=0), -1.0)
+    found = _threshold(pairs, scores)
+    print(f"both, English: derived threshold {found}, in use {SIMILAR_IN_ENGLISH}")
+    held_out = [not pair.calibrates for pair in pairs]
+    print(f"held out: {_cell(pairs, scores, found or 0.9, held_out)}")
 
 
 def _report(name: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from flows import publishing
 from quality.data_docs import data_docs
-from quality.gates import Suite, hold, require, still_holds
+from quality.gates import Suite, hold, require, rules_sha256, still_holds
 from quality.limits import GateLimits
 from quality.outcomes import expectation_outcomes
 from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
@@ -31,7 +31,7 @@ def hold_gate(
 ) -> StageReport:
     """Hold every suite of the gate and store what each found.
 
-    The gate of the tasks is held once: neither they nor what a run asks of them ever changes. A
+    The gate of the tasks is held once under the same limits, for a run's tasks never change. A
     task may break the rules that were overridden for it on its way into the release.
 
     Raises:
@@ -40,14 +40,17 @@ def hold_gate(
     """
     if gate not in GATES:
         raise Misuse(f"gate {gate!r} is unknown; there are {', '.join(GATES)}")
-    if gate == TASKS and still_holds(store.gates(run_id), TASKS):
-        note = "it held before, over the same tasks and under the same code"
+    asked = rules_for(store.run(run_id).config, limits.tasks) if gate == TASKS else None
+    if asked is not None and still_holds(store.gates(run_id), gate, asked):
+        note = "it held before, over the same tasks, under the same limits and code"
         return StageReport(stage=f"gate {gate}", run_id=run_id, due=0, done=0, note=note)
     started = time.monotonic()
     results = []
     overridden = _overridden(store, run_id) if gate == TASKS else {}
     for suite, rows in GATES[gate](store, run_id, limits):
         result, validation = hold(suite, rows, run_id, overridden)
+        if asked is not None:
+            result = result.model_copy(update={"rules_sha256": rules_sha256(asked)})
         result = keep(store, result, validation)
         store.record_gate(result, expectation_outcomes(validation))
         results.append(result)

@@ -10,6 +10,7 @@ judged over the rows that are left, and last the limits on the distribution of w
 nothing is measured on rows that do not go on.
 """
 
+import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ from quality.suites.expectations import (
 )
 from quality.validation import Frame, Row, Validate, validating
 from taskdata.errors import GateFailed
+from taskdata.schema.base import Value
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
 from taskdata.schema.quarantine import Finding
 from taskdata.version import code_version
@@ -125,16 +127,23 @@ def hold(
     return result, _joined(passes, results, result)
 
 
-def still_holds(results: Sequence[GateResult], gate: str) -> bool:
-    """Return whether the gate held under this very code, so that it would over the same rows.
+def still_holds(results: Sequence[GateResult], gate: str, rules: Value) -> bool:
+    """Return whether the gate held under this code and these rules: it would over the same rows.
 
     Args:
         results: What is recorded of the gates.
         gate: Name of the suite.
+        rules: What the gate asks now.
     """
-    version = code_version()
-    held = (r.success and r.code_version == version for r in results if r.gate == gate)
-    return not version.endswith(".dirty") and any(held)
+    version, asked = code_version(), rules_sha256(rules)
+    found = [r for r in results if r.gate == gate and r.code_version == version]
+    held = any(r.success and r.rules_sha256 == asked for r in found)
+    return held and not version.endswith(".dirty")
+
+
+def rules_sha256(rules: Value) -> str:
+    """Return the hash of a gate's rules, by which verdicts under other limits are told apart."""
+    return hashlib.sha256(rules.model_dump_json().encode()).hexdigest()
 
 
 def require(result: GateResult) -> None:

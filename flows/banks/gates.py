@@ -8,13 +8,17 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from environments.tool_runtime.catalogue import catalogue
 from flows.gates import Rows, keep
 from quality.gates import Suite, hold, quarantine_findings, require
 from quality.limits import GateLimits
 from quality.outcomes import expectation_outcomes
+from quality.safety.meaning import Meanings, find_meanings, with_meanings
 from quality.safety.personal import masked
+from quality.safety.task_texts import request_of
 from quality.suites.bank import BankFacts, bank_rows, bank_suite
 from quality.suites.candidates import candidate_rows, candidates_suite
 from quality.suites.checkpoint_trees import checkpoint_trees_suite, tree_rows
@@ -48,6 +52,7 @@ def hold_refresh_gate(
     gate: str,
     limits: GateLimits = GateLimits(),
     only: Collection[str] | None = None,
+    home: Path | None = None,
 ) -> StageReport:
     """Hold a gate of a refresh: rows that break it are quarantined with their reasons.
 
@@ -57,6 +62,8 @@ def hold_refresh_gate(
         gate: `seeds` or `candidates`.
         limits: What the gates ask.
         only: Ids of the candidates that are meant; None: all that have come to the gate.
+        home: Folder of the installation's state, with the vectors of texts; None: texts are not
+            compared by meaning.
 
     Raises:
         Misuse: if there is no such gate.
@@ -67,24 +74,31 @@ def hold_refresh_gate(
     started = time.monotonic()
     open_ones = store.candidates(refresh_id, status=CandidateStatus.OPEN)
     open_ones = [c for c in open_ones if only is None or c.id in only]
+    safety = store.refresh(refresh_id).config.safety
+    meanings = None if home is None or not safety.by_meaning else find_meanings(home)
     if gate == "seeds":
         concerned = [c for c in open_ones if c.stage is Construction.GENERATE and c.seed_id]
-        left = _hold_seeds(store, refresh_id, concerned, limits)
+        left = _hold_seeds(store, refresh_id, concerned, limits, meanings)
     else:
         concerned = [c for c in open_ones if c.stage is Construction.PROVE]
-        left = _hold_candidates(store, refresh_id, concerned, limits)
+        left = _hold_candidates(store, refresh_id, concerned, limits, meanings)
+    how = f"by {meanings.encoder}" if meanings else "by rules of wording alone"
     return StageReport(
         stage=f"gate {gate}",
         run_id=refresh_id,
         due=len(concerned),
         done=len(concerned),
         seconds=time.monotonic() - started,
-        note=f"{left} of {len(concerned)} go on",
+        note=f"{left} of {len(concerned)} go on; injection and harm were looked for {how}",
     )
 
 
 def _hold_seeds(
-    store: Store, refresh_id: str, concerned: Sequence[Candidate], limits: GateLimits
+    store: Store,
+    refresh_id: str,
+    concerned: Sequence[Candidate],
+    limits: GateLimits,
+    meanings: Meanings | None,
 ) -> int:
     by_seed: dict[str, list[Candidate]] = {}
     for candidate in concerned:
@@ -94,6 +108,8 @@ def _hold_seeds(
     safety = store.refresh(refresh_id).config.safety
     seeds = {seed_id: store.seed(seed_id) for seed_id in by_seed}
     rows = seed_rows([seed.query for seed in seeds.values()], datetime.now(UTC).date())
+    texts = [seed.query.text for seed in seeds.values()]
+    rows = _with_meanings(rows, texts, meanings, safety)
     overridden = store.overridden_rules(list(seeds))
     suite = seeds_suite(limits.seeds, safety)
     result, found = _held(store, refresh_id, suite, rows, overridden)
@@ -122,7 +138,11 @@ def _entry(seed: StoredSeed, finding: Finding) -> QuarantinedRow:
 
 
 def _hold_candidates(
-    store: Store, refresh_id: str, concerned: Sequence[Candidate], limits: GateLimits
+    store: Store,
+    refresh_id: str,
+    concerned: Sequence[Candidate],
+    limits: GateLimits,
+    meanings: Meanings | None,
 ) -> int:
     left: dict[str, tuple[Candidate, Task]] = {}
     for candidate in concerned:
@@ -137,7 +157,7 @@ def _hold_candidates(
     results: list[GateResult] = []
     left = _held_cases(store, refresh_id, left, limits, overridden, results)
     safety = store.refresh(refresh_id).config.safety
-    for make in (partial(_candidates, safety), _trees, _files):
+    for make in (partial(_candidates, safety, meanings), _trees, _files):
         tasks = [task for _candidate, task in left.values()]
         if not tasks:
             break
@@ -180,14 +200,28 @@ def _held_cases(
 
 def _candidates(
     safety: SafetyRules,
+    meanings: Meanings | None,
     _store: Store,
     tasks: Sequence[Task],
     tools: Sequence[str],
     checks: Sequence[str],
     limits: GateLimits,
 ) -> tuple[Suite, Rows]:
-    suite = candidates_suite(limits.task_rules, tools, checks, safety)
-    return suite, candidate_rows(tasks, tools)
+    rows = candidate_rows(tasks, tools)
+    rows = _with_meanings(rows, [request_of(task) for task in tasks], meanings, safety)
+    return candidates_suite(limits.task_rules, tools, checks, safety), rows
+
+
+def _with_meanings(
+    rows: Rows, texts: Sequence[str], meanings: Meanings | None, safety: SafetyRules
+) -> list[dict[str, Any]]:
+    if meanings is None:
+        return [dict(row) for row in rows]
+    found = meanings.found(texts)
+    return [
+        with_meanings(row, some, safety.allowed_harms)
+        for row, some in zip(rows, found, strict=True)
+    ]
 
 
 def _trees(

@@ -188,7 +188,7 @@ def hold_bank(block: ExitStack, settings: Settings, bank: str) -> None:
 
 def _take_in(store: Store, settings: Settings, unchanged_seconds: float = 0.0) -> None:
     """Add the seeds that lie in the inbox; a file that cannot be read is quarantined, and named."""
-    encoder = find_for_duplicates() if any(waiting(settings.inbox)) else None
+    encoder = find_for_duplicates(settings.home) if any(waiting(settings.inbox)) else None
     report = take_in(
         store,
         settings.inbox,

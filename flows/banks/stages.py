@@ -86,7 +86,9 @@ def gate_bank_flow(refresh_id: str, gate: str = "candidates") -> None:
     """Hold a gate of the refresh, `seeds` or `candidates`; rows that break it are quarantined."""
     _staged(
         refresh_id,
-        lambda settings, store: hold_refresh_gate(store, refresh_id, gate, settings.gates),
+        lambda settings, store: hold_refresh_gate(
+            store, refresh_id, gate, settings.gates, home=settings.home
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
+from quality.encoders.cached import CachedEncoder
 from quality.encoders.encoder import SentenceEncoder
 from quality.encoders.mpnet import CONFIG, SENTENCES, TOKENIZER, WEIGHTS, MpnetEncoder
 from quality.encoders.onnx import OnnxEncoder
@@ -17,10 +18,13 @@ from quality.encoders.packaged import (
     mpnet_folder,
     mpnet_is_installed,
 )
+from quality.encoders.paired import PairedEncoder
 from quality.encoders.universal import UniversalEncoder
 from taskdata.errors import Misuse
 
 ONNX = "model.onnx"
+_VECTORS = "vectors"
+"""Folder of the home with the vectors of texts that were read."""
 _LIBRARIES = {
     MPNET: ("tokenizers", "threadpoolctl"),
     MINILM: ("tokenizers", "onnxruntime"),
@@ -89,13 +93,27 @@ def find_minilm() -> SentenceEncoder | None:
     return None if files is None else OnnxEncoder(*files, MINILM)
 
 
-def find_for_duplicates() -> SentenceEncoder | None:
-    """Return the encoder that compares seeds: the multilingual one, else MiniLM, else None.
+def find_for_duplicates(home: Path) -> SentenceEncoder | None:
+    """Return the encoder that compares seeds: both packaged ones, one of them, or None.
+
+    The vectors of texts that it has read are kept below the home.
 
     Raises:
         Misuse: A file of MiniLM is not the one that its maker published.
     """
-    return UniversalEncoder(UNIVERSAL) if is_installed(UNIVERSAL) else find_minilm()
+    general = find_multilingual(home)
+    files = minilm_files() if _has_libraries(MINILM) else None
+    if files is None:
+        return general
+    english = CachedEncoder(MINILM, lambda: OnnxEncoder(*files, MINILM), home / _VECTORS)
+    return english if general is None else PairedEncoder(general, english)
+
+
+def find_multilingual(home: Path) -> SentenceEncoder | None:
+    """Return the encoder for 16 languages, which keeps its vectors below the home, or None."""
+    if not is_installed(UNIVERSAL):
+        return None
+    return CachedEncoder(UNIVERSAL, lambda: UniversalEncoder(UNIVERSAL), home / _VECTORS)
 
 
 def closest_to_published(home: Path, tell: Tell | None = None) -> SentenceEncoder | None:

@@ -29,8 +29,15 @@ class UniversalEncoder:
         """Return one row per text; the product of two rows is their cosine similarity."""
         import numpy as np
 
+        # Texts of similar length together: a batch is as wide as its longest text.
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         batches = [
-            np.asarray(self._model.encode(list(texts[start : start + _BATCH])), dtype=np.float32)
-            for start in range(0, len(texts), _BATCH)
+            np.asarray(self._model.encode([texts[i] for i in some]), dtype=np.float32)
+            for some in (order[start : start + _BATCH] for start in range(0, len(order), _BATCH))
         ]
-        return np.concatenate(batches) if batches else np.empty((0, 0), dtype=np.float32)
+        if not batches:
+            return np.empty((0, 0), dtype=np.float32)
+        rows = np.concatenate(batches)
+        vectors: NDArray[np.float32] = np.empty_like(rows)
+        vectors[order] = rows
+        return vectors

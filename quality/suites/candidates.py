@@ -6,6 +6,7 @@ from typing import Any
 from quality.gates import Suite
 from quality.injection import injection_signs
 from quality.safety.columns import SAFETY_PARTS, safety_columns, safety_expectations
+from quality.safety.task_texts import texts_of
 from quality.suites.expectations import between, quarantining, rule
 from quality.suites.tasks import (
     TASK_COLUMNS,
@@ -14,7 +15,6 @@ from quality.suites.tasks import (
     task_expectations,
     task_rows,
 )
-from taskdata.schema.checkpoint import Judge
 from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
 from taskdata.schema.task import Task
 
@@ -24,7 +24,8 @@ _SPEAKS = "a task does not speak to the model that reads it"
 def candidate_rows(tasks: Sequence[Task], tools: Collection[str]) -> list[dict[str, Any]]:
     """Return one row per task: those of `task_rows`, and what is found in the task's texts."""
     return [
-        row | _found(_texts(task)) for row, task in zip(task_rows(tasks, tools), tasks, strict=True)
+        row | _found(texts_of(task))
+        for row, task in zip(task_rows(tasks, tools), tasks, strict=True)
     ]
 
 
@@ -61,14 +62,3 @@ def _found(texts: Mapping[str, str]) -> dict[str, Any]:
     # Apart from each other: words of two texts are no sentence.
     signs = injection_signs("\0".join(texts.values()))
     return {"injection_marks": len(signs), "injection_signs": signs} | safety_columns(texts)
-
-
-def _texts(task: Task) -> dict[str, str]:
-    """Return everything a later model would read, by place."""
-    texts = {"title": task.title, "query": task.query}
-    texts |= {f"deliverable {spec.name}": spec.description for spec in task.deliverables}
-    for node in task.checkpoints.nodes():
-        texts[f"checkpoint {node.id}"] = node.requirement
-        if isinstance(node.verifier, Judge):
-            texts[f"rubric {node.id}"] = node.verifier.rubric
-    return texts

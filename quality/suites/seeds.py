@@ -101,7 +101,13 @@ def _row(seed: SeedQuery, today: date) -> dict[str, Any]:
         "text_length": len(seed.text.strip()),
         "injection_marks": len(signs),
         "injection_signs": signs,
-        **safety_columns({"text": seed.text}),
+        **safety_columns(
+            {
+                "text": seed.text,
+                "url": seed.url or "",
+                "attachment names": ", ".join(file.path for file in seed.attachments),
+            }
+        ),
         "source": seed.source,
         "url": seed.url,
         "license": (seed.license or "").strip() or None,

@@ -42,7 +42,10 @@ def provenance(store: Store, candidate: Candidate) -> Provenance:
         source = store.task(candidate.exemplar)
         if candidate.origin is Origin.PLAN_CASE:
             return case_provenance(source)
-        return source.provenance
+        origin = source.provenance
+        # A variation was written here: it has no published form, and is not scored as one.
+        varied = f"{origin.source}-variation"
+        return origin.model_copy(update={"source": varied}) if origin.as_published else origin
     return Provenance(license=UNKNOWN_LICENCE)
 
 

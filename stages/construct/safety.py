@@ -13,7 +13,8 @@ from taskdata.schema.safety import SafetyRules
 def masked_draft(draft: TaskDraft, rules: SafetyRules) -> TaskDraft:
     """Return the draft with personal data masked in its texts, where that is the policy.
 
-    Arguments of checks stay as they are: they are compared with deliverables.
+    Arguments of checks stay as they are: they are compared with deliverables. What the model wrote
+    was masked as a whole before (`asking.masking`); this finds what older recorded replies hold.
     """
     if rules.personal_data != "mask":
         return draft

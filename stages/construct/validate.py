@@ -3,7 +3,10 @@
 The tree is checked only if it belongs to the current task; otherwise it is regenerated anyway.
 """
 
+from dataclasses import replace
+
 from environments.models.registry import model_client
+from stages.construct.asking.harm_opinion import draft_opinion
 from stages.construct.asking.opinions import Opinion, opinion
 from stages.construct.history import VIOLATIONS, tree_is_current
 from stages.construct.rewrite import repairs
@@ -34,7 +37,17 @@ async def _take(case: Case) -> StepOutcome:
     said = await opinion(case, draft, "both" if with_tree else "task")
     if not said.is_given:
         return invalid(said.asked, violations=[v.model_dump() for v in broken])
-    found = (*broken, *said.violations)
+    found, tally = (*broken, *said.violations), said.asked.tally
+    if case.shop.config.safety.ask_model:
+        harmful, asked = await draft_opinion(case, draft)
+        tally += asked.tally
+        if asked.answer is None:
+            return invalid(asked, tally, violations=[v.model_dump() for v in found])
+        found += harmful
+    return replace(_decided(case, said, found), tally=tally)
+
+
+def _decided(case: Case, said: Opinion, found: tuple[Violation, ...]) -> StepOutcome:
     if not found:
         return _outcome("clean", said, found, Construction.CHECKPOINTS)
     if all(violation.is_of_tree for violation in found):
@@ -60,6 +73,5 @@ def _outcome(
         reason=f"after {mended} rewrites still: {listed}"[:1_000] if goes_on is None else "",
         reasons=tuple(str(violation) for violation in found[:_REASONS]),
         facts={VIOLATIONS: [v.model_dump() for v in found], "ignored": list(said.ignored)},
-        tally=said.asked.tally,
         prompt_version=said.asked.prompt_version,
     )

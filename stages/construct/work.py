@@ -26,6 +26,7 @@ from environments.ports import ModelClient
 from stages.construct.answers.forms import Form, narrowed
 from stages.construct.asking.ask import Asked, Asks, Tally, ask
 from stages.construct.asking.fitting import Window, fitted, window_of
+from stages.construct.asking.masking import masking
 from stages.construct.asking.tokens import tokens_of
 from stages.construct.assembling import available_files
 from stages.construct.history import findings_of
@@ -298,6 +299,7 @@ def recorded_client(
     The model is given with its endpoint; None: the one that writes tasks.
     """
     log = CallLog(calls, payer_of(refresh.id, owner=""))
+    client = client and masking(client, refresh.config.safety)
     return RecordedClient(client, *(model or refresh.config.author), log, shares=True)
 
 

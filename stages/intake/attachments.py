@@ -16,7 +16,8 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from stages.intake.protection import file_fault
+from quality.safety.personal import masked
+from stages.intake.protection import file_fault, name_fault
 from stages.intake.readers.raw import Fault, short_name
 from taskdata.archives import archive_fault
 from taskdata.artifacts import ArtifactStore
@@ -58,9 +59,9 @@ class AttachmentFolder:
                     raise _Refused(f"makes the row larger than {MAX_ROW_BYTES >> 20} MiB")
                 same = unicodedata.normalize("NFC", file.path).casefold()
                 if same in found:
-                    raise _Refused(f"is named like {short_name(found[same].path)!r}")
+                    raise _Refused(f"is named like {_shown(found[same].path)!r}")
             except _Refused as exc:
-                return Fault(_FIELD, f"{short_name(name)!r} {exc}")
+                return Fault(_FIELD, f"{_shown(name)!r} {exc}")
             found[same] = file
         return tuple(found.values())
 
@@ -82,6 +83,8 @@ class AttachmentFolder:
             artifacts.put_bytes(data)
 
     def _inspect(self, name: str) -> InputFile:
+        if (named := name_fault(name, self.safety)) is not None:
+            raise _Refused(named)
         data = self._bytes(name)
         fault = archive_fault(data)
         fault = fault or file_fault(name, data, self.safety)
@@ -111,6 +114,12 @@ class AttachmentFolder:
             if exc.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise _Refused("leads through a symbolic link, or a file used as folder") from exc
             raise _Refused(f"cannot be read: {exc.strerror}") from exc
+
+
+def _shown(name: str) -> str:
+    """Return a name for messages, without the personal data that may be in it."""
+    plain = name.replace("_", " ")
+    return short_name(name if masked(plain) == plain else masked(plain))
 
 
 @contextmanager

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
 
 from quality.encoders.packaged import MINILM, UNIVERSAL
+from quality.encoders.paired import PairedEncoder
+from quality.language import language_of
 from stages.intake.details import Details, contradict, details_of, replaces_words
 from stages.intake.wording import shingles, words
 from taskdata.schema.seed import SeedLink
@@ -35,6 +37,9 @@ SIMILAR_MEANING = {UNIVERSAL: 0.71, MINILM: 0.751}
 `benchmarks/near_duplicates.py` derives them: the lowest with a precision of 0.95 on the calibration
 part of the labelled pairs.
 """
+SIMILAR_IN_ENGLISH = 0.752
+"""Least mean of the cosine similarities by both packaged encoders, for two English texts; derived
+as those above."""
 UNCALIBRATED = 0.9
 """That of an encoder for which no threshold was derived."""
 MAX_LINKS = 10
@@ -45,6 +50,7 @@ _PERMUTATIONS = 128
 # always (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, section 3.4.2).
 _BANDS = (16, 8)
 _SEED = 1
+_ENGLISH = "en"
 _NEIGHBOURS = 8
 _PAGE = 1_000
 _COMPARED_TOGETHER = 32
@@ -74,6 +80,9 @@ class DuplicateIndex:
         self._signatures = _GrowingMatrix()
         self._encoder = encoder
         self._vectors = _GrowingMatrix()
+        self._english = encoder.english if isinstance(encoder, PairedEncoder) else None
+        self._english_vectors = _GrowingMatrix()
+        self._is_english: list[bool] = []
         self._least = UNCALIBRATED
         if encoder is not None:
             self._least = SIMILAR_MEANING.get(encoder.name, UNCALIBRATED)
@@ -87,8 +96,7 @@ class DuplicateIndex:
         while page := list(islice(remaining, _PAGE)):
             for other_id, text in page:
                 self._meet(kind, other_id, text)
-            if self._encoder is not None:
-                self._vectors.extend(self._encoder.encode([text for _id, text in page]))
+            self._add_vectors([text for _id, text in page])
 
     def links(self, seeds: Sequence[Text]) -> list[SeedLink]:
         """Add new seeds to the index and return what each repeats, including other new seeds.
@@ -99,14 +107,36 @@ class DuplicateIndex:
         first = len(self._entries)
         matches = [self._meet("seed", seed_id, text) for seed_id, text in seeds]
         if self._encoder is not None and seeds:
-            vectors = self._encoder.encode([text for _id, text in seeds])
-            for found, alike in zip(matches, self._same_meaning(first, vectors), strict=True):
+            self._add_vectors([text for _id, text in seeds])
+            for found, alike in zip(matches, self._same_meaning(first), strict=True):
                 found.extend(alike)
         return [
             link
             for (seed_id, _text), found in zip(seeds, matches, strict=True)
             for link in self._best(seed_id, found)
         ]
+
+    def alike(self, text: str) -> str | None:
+        """Return the id of the known text with the most similar words; None if none is near.
+
+        The text is not added. Its details are not compared: what differs from a known text in one
+        number or name is found too.
+        """
+        import numpy as np
+
+        said = words(text)
+        digest = blake2b(" ".join(said).encode(), digest_size=16).digest()
+        for kind in ("seed", "task"):
+            if (entry := self._exact.get((kind, digest))) is not None:
+                return self._entries[entry][1]
+        sketch = self._blank.copy()
+        sketch.update_batch(shingles(said))
+        rows = sorted(self._bands.query(sketch))
+        if not rows:
+            return None
+        shares = np.mean(self._signatures.values[rows] == sketch.hashvalues, axis=1)
+        best = int(shares.argmax())
+        return self._entries[self._banded[rows[best]]][1] if shares[best] >= SIMILAR_WORDS else None
 
     def _meet(self, kind: Kind, own_id: str, text: str) -> list[_Match]:
         """Return the texts with similar words, and add this text."""
@@ -144,21 +174,40 @@ class DuplicateIndex:
             self._signatures.extend(sketch.hashvalues[None, :])
         return near
 
-    def _same_meaning(self, first: int, vectors: "NDArray[Any]") -> Iterator[list[_Match]]:
+    def _add_vectors(self, texts: Sequence[str]) -> None:
+        if self._encoder is None:
+            return
+        self._vectors.extend(self._encoder.encode(texts))
+        if self._english is not None:
+            self._english_vectors.extend(self._english.encode(texts))
+            self._is_english += [language_of(text) == _ENGLISH for text in texts]
+
+    def _same_meaning(self, first: int) -> Iterator[list[_Match]]:
         """Yield the texts of the same meaning for each entry from `first` on."""
         import numpy as np
 
-        self._vectors.extend(vectors)
-        for start in range(0, len(vectors), _COMPARED_TOGETHER):
-            some = vectors[start : start + _COMPARED_TOGETHER]
-            cosines = some @ self._vectors.values.T
-            for offset, row in enumerate(cosines, first + start):
-                earlier = np.flatnonzero(row[:offset] >= self._least)
+        for start in range(first, len(self._vectors.values), _COMPARED_TOGETHER):
+            similar, least = self._similarities(start, start + _COMPARED_TOGETHER)
+            for offset, row in enumerate(similar, start):
+                earlier = np.flatnonzero(row[:offset] >= least[offset - start, :offset])
                 yield [
                     _Match(int(i), "embedding", min(1.0, float(row[i])))
                     for i in earlier
                     if says_the_same(self._details[offset], self._details[i])
                 ]
+
+    def _similarities(self, start: int, end: int) -> tuple["NDArray[Any]", "NDArray[Any]"]:
+        """Return the similarity of entries with all others, and the least that counts for each."""
+        import numpy as np
+
+        cosines = self._vectors.values[start:end] @ self._vectors.values.T
+        if self._english is None:
+            return cosines, np.full(cosines.shape, self._least)
+        english = np.array(self._is_english)
+        both = english[start:end, None] & english[None, :]
+        others = self._english_vectors.values
+        mean = (cosines + others[start:end] @ others.T) / 2
+        return np.where(both, mean, cosines), np.where(both, SIMILAR_IN_ENGLISH, self._least)
 
     def _best(self, seed_id: str, matches: Sequence[_Match]) -> Iterator[SeedLink]:
         """Yield a seed's links: one for each other text, by the strictest method that finds it."""

@@ -1,39 +1,55 @@
 """Personal data in arriving seeds: masked or refused before anything is stored."""
 
-from pathlib import PurePosixPath
+from collections.abc import Iterator
 
 from quality.safety.personal import masked, personal_data, told
+from stages.intake.attached_text import attached_text
 from stages.intake.readers.raw import Fault
 from taskdata.schema.safety import SafetyRules
 from taskdata.schema.seed import SeedQuery
 
-_TEXTS = frozenset({".csv", ".html", ".json", ".jsonl", ".md", ".tsv", ".txt", ".xml", ".yaml"})
-"""Endings of the attachments that are read."""
-_MAX_BYTES = 1 << 20
-
 
 def protected(seed: SeedQuery, rules: SafetyRules) -> SeedQuery | Fault:
-    """Return the seed without personal data in its text, or the fault that it has some.
+    """Return the seed without personal data in its text and address, or the fault that it has some.
 
     Under `mask` it is the seed with [IBAN] and the like in its place. The message names kind and
     place, never what was found.
     """
-    found = personal_data(seed.text, rules.allowed_personal_data)
-    if not found:
+    found = {
+        field: personal_data(text, rules.allowed_personal_data) for field, text in _fields(seed)
+    }
+    held = {field: data for field, data in found.items() if data}
+    if not held:
         return seed
     if rules.personal_data == "mask":
-        text = masked(seed.text, rules.allowed_personal_data)
-        return seed.model_copy(update={"text": text})
-    return Fault("text", f"holds personal data: {told(found)}")
+        texts = {
+            field: masked(text, rules.allowed_personal_data)
+            for field, text in _fields(seed)
+            if field in held
+        }
+        return seed.model_copy(update=texts)
+    field, data = next(iter(held.items()))
+    return Fault(field, f"holds personal data: {told(data)}")
+
+
+def _fields(seed: SeedQuery) -> Iterator[tuple[str, str]]:
+    yield "text", seed.text
+    if seed.url is not None:
+        yield "url", seed.url
+
+
+def name_fault(path: str, rules: SafetyRules) -> str | None:
+    """Return what is wrong with the name of an attachment that holds personal data, or None."""
+    found = personal_data(path.replace("_", " "), rules.allowed_personal_data)
+    return f"has personal data in its name: {told(found)}" if found else None
 
 
 def file_fault(path: str, data: bytes, rules: SafetyRules) -> str | None:
     """Return what is wrong with an attachment that holds personal data, None if it has none.
 
-    Files of text up to a megabyte are read. A file is never masked: what a task is about may be
-    in it.
+    Text up to a megabyte, and office files, PDF, HTML and mail up to twenty are read. A file is
+    never masked: what a task is about may be in it.
     """
-    if PurePosixPath(path).suffix.lower() not in _TEXTS or len(data) > _MAX_BYTES:
-        return None
-    found = personal_data(data.decode("utf-8", "replace"), rules.allowed_personal_data)
+    text = attached_text(path, data)
+    found = personal_data(text, rules.allowed_personal_data) if text else ()
     return f"holds personal data: {told(found)}" if found else None

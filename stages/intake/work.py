@@ -168,6 +168,7 @@ def add_discovered(
     origin: str,
     dropped: Iterable[tuple[str, str]] = (),
     safety: SafetyRules = NOTHING_ALLOWED,
+    encoder: SentenceEncoder | None = None,
 ) -> FileReport:
     """Store seeds that a model has proposed, as if a file named `origin` held them.
 
@@ -177,11 +178,13 @@ def add_discovered(
         origin: Name of the discovery.
         dropped: Text and reason of each proposal that was left out; these are quarantined.
         safety: What becomes of personal data.
+        encoder: Compares the meaning of the seeds with that of stored texts; None: only words are.
     """
     lines = (seed.model_dump_json(exclude_none=True) for seed in seeds)
     content = BytesIO("\n".join(lines).encode())
     file = SeedFile(origin, SeedFormat.JSONL, Path(), content)
-    report = add_file(store, file, Defaults(), cache(partial(known_texts, store)), safety)
+    index = cache(partial(known_texts, store, encoder))
+    report = add_file(store, file, Defaults(), index, safety)
     now = datetime.now(UTC)
     rows = [
         QuarantinedRow(

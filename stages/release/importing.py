@@ -4,7 +4,7 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +13,8 @@ from pathlib import Path
 from pydantic import Field, TypeAdapter, ValidationError
 
 from quality.bank_statistics import bank_statistics
+from quality.safety.personal import masked
+from stages.release.admission import NOBODY, Admission, LetIn
 from stages.release.release import changes, supplied_reference
 from taskdata.banks.loader import bundled_banks
 from taskdata.errors import BadTaskData, Misuse
@@ -20,11 +22,12 @@ from taskdata.formats.registry import reader
 from taskdata.formats.rows import Imported, RawRow, Source, quarantined
 from taskdata.schema.base import Sha256, Slug, Value
 from taskdata.schema.outline import outline
+from taskdata.schema.quarantine import Finding
 from taskdata.schema.release import Lineage, ReferenceKind, ReleaseName, ReleaseNotes, TaskChange
-from taskdata.schema.seed import QuarantinedRow
+from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
+from taskdata.schema.seed import EXCERPT_CHARACTERS, QuarantinedRow
 from taskdata.schema.statistics import BankStatistics
 from taskdata.schema.task import BankRelease, Category, Task
-from taskdata.schema.withdrawal import Withdrawal
 from taskdata.store import Store
 from taskdata.store.bank import Row, release_of, task_row
 
@@ -32,6 +35,7 @@ ORIGIN = "import"
 """The origin in the lineage of an imported task."""
 
 _REASONS = 20
+_MAX_REASON = 500
 
 
 class ImportReport(Value):
@@ -64,10 +68,13 @@ def import_bank(
     path: Path,
     category: Category | None = None,
     licence: str | None = None,
+    safety: SafetyRules = NOTHING_ALLOWED,
+    let_in: LetIn = NOBODY,
 ) -> ImportReport:
     """Import a file or folder as a release of `bank`.
 
-    Invalid rows are quarantined. If the file as a whole is invalid, nothing is stored.
+    Invalid rows are quarantined, and so are tasks that `stages.release.admission` refuses. If the
+    file as a whole is invalid, nothing is stored.
 
     Args:
         store: The store for the release.
@@ -76,6 +83,9 @@ def import_bank(
         path: The file or folder.
         category: Category of tasks whose format has none; None assumes retrieval_qa.
         licence: Licence of tasks whose format names none; None: unknown.
+        safety: The kinds of personal data and harm that are allowed. Nothing is masked: a task is
+            imported as it is, or not at all.
+        let_in: Tasks that a person lets in whatever is found in them.
 
     Raises:
         Misuse: if the format, the path or the name is invalid.
@@ -87,7 +97,7 @@ def import_bank(
     with (
         tempfile.TemporaryDirectory(prefix="nightshift-import-") as folder,
         tempfile.TemporaryDirectory(prefix="nightshift-import-") as scratch,
-        _spool(Path(folder), store.withdrawals()) as spool,
+        _spool(Path(folder), Admission(store, format, safety, let_in)) as spool,
     ):
         is_stored = store.artifacts.__contains__
         source = Source(format, path, category, licence, is_stored, Path(scratch))
@@ -140,9 +150,9 @@ class _Entry:
 class _Spool:
     """Tasks on disk between reading and storing, so that memory does not grow with the bank."""
 
-    def __init__(self, folder: Path, withdrawn: Mapping[str, Withdrawal]) -> None:
+    def __init__(self, folder: Path, admission: Admission) -> None:
         self.folder = folder
-        self._withdrawn = withdrawn
+        self.admission = admission
         self._tasks = (folder / "spool").open("w+b")
         self._rejected = (folder / "rejected").open("w+b")
         self.entries: list[_Entry] = []
@@ -173,10 +183,13 @@ class _Spool:
                 continue
             text = task.canonical_json().encode()
             content_hash = hashlib.sha256(text).hexdigest()
-            if (tombstone := self._withdrawn.get(content_hash)) is not None:
+            raw = RawRow(item.row, task.id, task.query)
+            if (tombstone := self.admission.tombstone(content_hash)) is not None:
                 reason = f"the task was withdrawn on {tombstone.told}"
-                raw = RawRow(item.row, task.id, task.query)
                 self._reject(quarantined(item.origin, raw, "id", reason, None))
+                continue
+            if refused := self.admission.refused(task, content_hash):
+                self._refuse(quarantined(item.origin, raw, None, "refused", None), refused)
                 continue
             self._write(task, text, content_hash)
             self.files.update(item.files)
@@ -190,8 +203,19 @@ class _Spool:
         kind = supplied_reference(task)
         self.entries.append(_Entry(task.id, content_hash, start, *sizes, kind))
 
+    def _refuse(self, row: QuarantinedRow, found: Sequence[Finding]) -> None:
+        says = "; ".join(f"{one.rule}: {one.sentence}" for one in found)
+        told = {
+            "rule": found[0].rule,
+            "value": found[0].value,
+            "reason": says[:_MAX_REASON],
+        }
+        self._reject(row.model_copy(update=told))
+
     def _reject(self, row: QuarantinedRow) -> None:
         self.rejected += 1
+        excerpt = masked(row.excerpt)[:EXCERPT_CHARACTERS]
+        row = row.model_copy(update={"excerpt": excerpt, "reason": masked(row.reason)})
         if len(self.reasons) < _REASONS:
             self.reasons.append(row)
         self._rejected.write(row.model_dump_json().encode() + b"\n")
@@ -227,8 +251,8 @@ class _Spool:
 
 
 @contextmanager
-def _spool(folder: Path, withdrawn: Mapping[str, Withdrawal]) -> Iterator[_Spool]:
-    spool = _Spool(folder, withdrawn)
+def _spool(folder: Path, admission: Admission) -> Iterator[_Spool]:
+    spool = _Spool(folder, admission)
     try:
         yield spool
     finally:
@@ -286,6 +310,7 @@ def _notes(
             proof="unproven",
             origin=ORIGIN,
             reference=e.reference,
+            decisions=spool.admission.decisions.get(e.task_id, ()),
         )
         for e in spool.by_id()
     )

@@ -67,6 +67,8 @@ class GateResult(Value):
     """The same as a page to read (Data Docs, HTML)."""
     code_version: str | None = None
     """Of what held it; None: recorded before this was."""
+    rules_sha256: Sha256 | None = None
+    """Of the rules that were asked, where a verdict may be used again; None: it is not."""
 
 
 class ExpectationOutcome(Value):

@@ -47,8 +47,12 @@ class SafetyRules(Value):
     """Kinds that are let through as they are."""
     allowed_harms: tuple[Harm, ...] = ()
     """Categories that are let through, such as `malware` for a bank of tasks against malware."""
+    by_meaning: bool = True
+    """Whether the gates of a refresh also compare texts with examples of attacks, where the
+    multilingual encoder is installed; otherwise the rules of wording alone apply."""
     ask_model: bool = Field(default=False)
-    """Whether the model of a refresh also judges each seed before it drafts a task from it."""
+    """Whether the model of a refresh also judges each seed before it drafts a task from it, and
+    each draft and rewritten query."""
 
 
 NOTHING_ALLOWED = SafetyRules()

@@ -11,7 +11,10 @@ Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, m
 
 
 class Withdrawal(Value):
-    """The tombstone of a task as it was: a task that was changed since is another one."""
+    """The tombstone of a task as it was.
+
+    A task that was changed since is another one, which an import still refuses by id and query.
+    """
 
     task_hash: Sha256
     task_id: Slug

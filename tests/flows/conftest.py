@@ -11,10 +11,17 @@ import pytest
 from flows.cli.app import main
 
 
+@pytest.fixture(scope="session")
+def vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The vectors of texts that encoders have read, which all homes share: they take seconds."""
+    return tmp_path_factory.mktemp("vectors")
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vectors: Path) -> Path:
     """A state folder whose path has a space, and no settings of the surrounding machine."""
     folder = tmp_path / "night home"
+    monkeypatch.setattr("quality.encoders.choosing._VECTORS", vectors)
     for name in list(os.environ):
         if name.startswith(("NIGHTSHIFT_", "PREFECT_", "OPENAI_", "ANTHROPIC_")):
             monkeypatch.delenv(name)

@@ -19,9 +19,11 @@ from quality.gates import (
     quarantine_findings,
     quarantine_reasons,
     require,
+    rules_sha256,
     still_holds,
 )
 from quality.suites.expectations import between, one_of, quarantining, unique
+from quality.suites.tasks import TaskLimits
 from taskdata.errors import GateFailed
 from taskdata.schema.gate import GateLevel
 
@@ -312,18 +314,28 @@ def test_a_quarantine_is_told_from_a_stop_by_great_expectations_as_well():
 
 def test_what_held_holds_again_under_the_same_code_alone(monkeypatch):
     monkeypatch.setattr(gates, "code_version", lambda: "1.0+aaaa")
-    held, _ = hold(SCORES, [{"name": "a", "score": 3}], "r1")
-    broken, _ = hold(SCORES, [{"name": "a", "score": 99}], "r1")
+    held, broken = judged({"name": "a", "score": 3}), judged({"name": "a", "score": 99})
 
-    assert still_holds([broken, held], "scores")
-    assert not still_holds([broken], "scores")
-    assert not still_holds([held], "tasks")
+    assert still_holds([broken, held], "scores", TaskLimits())
+    assert not still_holds([broken], "scores", TaskLimits())
+    assert not still_holds([held], "tasks", TaskLimits())
     monkeypatch.setattr(gates, "code_version", lambda: "1.0+bbbb")
-    assert not still_holds([held], "scores")
+    assert not still_holds([held], "scores", TaskLimits())
+
+
+def test_a_verdict_under_other_limits_says_nothing(monkeypatch):
+    monkeypatch.setattr(gates, "code_version", lambda: "1.0+aaaa")
+    held = judged({"name": "a", "score": 3})
+
+    assert not still_holds([held], "scores", TaskLimits(query_length=(1, 30)))
+    assert not still_holds([held.model_copy(update={"rules_sha256": None})], "scores", TaskLimits())
 
 
 def test_code_that_nobody_can_name_is_never_the_same(monkeypatch):
     monkeypatch.setattr(gates, "code_version", lambda: "1.0+aaaa.dirty")
-    held, _ = hold(SCORES, [{"name": "a", "score": 3}], "r1")
+    assert not still_holds([judged({"name": "a", "score": 3})], "scores", TaskLimits())
 
-    assert not still_holds([held], "scores")
+
+def judged(row):
+    result, _ = hold(SCORES, [row], "r1")
+    return result.model_copy(update={"rules_sha256": rules_sha256(TaskLimits())})

@@ -7,6 +7,7 @@ import typer
 
 from flows.cli import console
 from flows.cli.bank.cases import write_case
+from flows.cli.bank.options import ReviewerOption, reviewer_of
 from flows.cli.bank.trees import write_tree
 from flows.cli.options import JsonOption
 
@@ -192,18 +193,31 @@ def import_(
     licence: Annotated[
         str | None, typer.Option(help="Licence of tasks that name none, such as Apache-2.0.")
     ] = None,
+    let_in: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A task to import although a safety rule or a withdrawal stops it; `all`: every "
+            "one. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    reason: Annotated[str, typer.Option(help="Why --let-in; the release shows it.")] = "",
+    reviewer: ReviewerOption = None,
     install: Annotated[
         bool, typer.Option(help="Build the MCP servers that the tasks bring as source.")
     ] = True,
     as_json: JsonOption = False,
 ) -> None:
     """Import a bank from a file or folder: jsonl, parquet, inspect, gta-*, toolathlon, harbor."""
+    from flows.config import load_settings
+    from stages.release.admission import NOBODY, LetIn
     from stages.release.importing import import_bank
 
     wanted = _filter(category=category).category
     name = format if bank is None else bank
-    store = _store()
-    report = import_bank(store, name, format, path, wanted, licence)
+    settings, store = load_settings(), _store()
+    let = LetIn(frozenset(let_in), reason, reviewer_of(reviewer)) if let_in else NOBODY
+    report = import_bank(store, name, format, path, wanted, licence, settings.safety, let)
     if as_json:
         console.write_json(report.model_dump(mode="json"))
     else:
@@ -330,3 +344,5 @@ def _write_report(report: "ImportReport") -> None:
     console.table(rows, title=f"{report.quarantined} rows in quarantine{twice}")
     if report.quarantined > len(rows):
         console.say(f"... and {report.quarantined - len(rows)} more")
+    if any(row.rule for row in report.reasons):
+        console.say("`--let-in TASK --reason WHY` imports a task that a rule stops")

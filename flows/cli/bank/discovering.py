@@ -49,6 +49,7 @@ def discover(
     checks them, and the accepted ones are stored with model, prompt versions and difficulty.
     """
     from flows.config import load_settings
+    from quality.encoders.choosing import find_for_duplicates
     from stages.construct.discovery.offering import offered
     from stages.intake.work import add_discovered, known_texts
     from stages.prepare.select import new_run_id
@@ -59,13 +60,16 @@ def discover(
     on_offer = offered(_names(tools), _names(servers) or (), settings.home)
     store = Store.open(settings.address)
     discovery_id = new_run_id()
-    found = _found(settings, store, config, on_offer, known_texts(store), discovery_id)
+    encoder = find_for_duplicates(settings.home)
+    index = known_texts(store, encoder)
+    found = _found(settings, store, config, on_offer, index, discovery_id)
     report = add_discovered(
         store,
         found.seeds,
         f"discovered/{discovery_id}",
         ((proposal.text, proposal.reason) for proposal in found.dropped),
         settings.safety,
+        encoder,
     )
     if as_json:
         console.write_json(_outcome(found, report.added))
@@ -133,7 +137,7 @@ def _found(
             served = endpoints.get(str(spec))
             return model_client(spec, served[0] if served else base_url)
 
-        return discover_seeds(store, config, tools, index, discovery_id, connect)
+        return discover_seeds(store, config, tools, index, discovery_id, connect, settings.safety)
 
 
 def _outcome(found: "Discovered", added: "Sequence[str]") -> dict[str, Any]:

@@ -70,7 +70,7 @@ def add(
 
     settings = load_settings()
     chosen = _chosen(files or [], format_)
-    encoder = _encoder(model, similarity)
+    encoder = _encoder(settings, model, similarity)
     store = Store.open(settings.address)
     defaults = Defaults(source, licence)
     if chosen:
@@ -194,14 +194,16 @@ def _chosen(names: list[str], format_: str | None) -> "list[SeedFile]":
     ]
 
 
-def _encoder(model: Path | None, similarity: bool | None) -> "SentenceEncoder | None":
+def _encoder(
+    settings: "Settings", model: Path | None, similarity: bool | None
+) -> "SentenceEncoder | None":
     from quality.encoders.choosing import encoder_in, find_for_duplicates
 
     if model is not None:
         return encoder_in(model, model.name)
     if similarity is False:
         return None
-    found = find_for_duplicates()
+    found = find_for_duplicates(settings.home)
     if found is None and similarity:
         console.note(
             "meanings are not compared, only words: an extra is missing; "

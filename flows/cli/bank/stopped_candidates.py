@@ -56,7 +56,9 @@ def regate(candidate: CandidateArgument, reviewer: ReviewerOption = None) -> Non
             say_who_takes_it_up(one)
             return
         try:
-            hold_refresh_gate(store, refresh_id, "candidates", settings.gates, {one.id})
+            hold_refresh_gate(
+                store, refresh_id, "candidates", settings.gates, {one.id}, settings.home
+            )
         except GateFailed:
             if not store.quarantine_entries(item=one.id, lasting=True):
                 raise

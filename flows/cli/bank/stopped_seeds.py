@@ -102,7 +102,9 @@ def regate(seed: SeedArgument, reviewer: ReviewerOption = None) -> None:
         of_refresh = {one.id for one in candidates if one.refresh_id == refresh_id}
         with run_lock(settings, refresh_id):
             try:
-                hold_refresh_gate(store, refresh_id, "seeds", settings.gates, of_refresh)
+                hold_refresh_gate(
+                    store, refresh_id, "seeds", settings.gates, of_refresh, settings.home
+                )
             except GateFailed:
                 if not any(entry.item == seed for entry in seed_entries(store)):
                     raise

@@ -95,12 +95,13 @@ def _begin(settings: "Settings", run_id: str, config: "RunConfig", workers: Exit
     from flows.workers.clusters import cluster
     from quality.gates import still_holds
     from quality.loading import load_great_expectations
+    from quality.suites.tasks import rules_for
     from taskdata.schema.gate import TASKS
     from taskdata.store import Store
 
     importlib.import_module("flows.nightly")
     store = Store.open(settings.address)
-    if not still_holds(store.gates(run_id), TASKS):
+    if not still_holds(store.gates(run_id), TASKS, rules_for(config, settings.gates.tasks)):
         load_great_expectations()
     store.close()
     workers.enter_context(cluster(settings, config.workers))

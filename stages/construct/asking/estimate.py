@@ -270,6 +270,10 @@ def _asks(case: Case, request: Untrusted | None, aim_tokens: int) -> Iterator[Pl
     if request is not None and case.shop.config.safety.ask_model:
         guard = _Template(Construction.GENERATE, "harm", HarmFindingsForm, _once, {})
         yield _planned(case, guard, context | {"request": request})
+    if case.shop.config.safety.ask_model:
+        shows = case.shop.config.max_reply_tokens
+        guard = _Template(Construction.VALIDATE, "harm", HarmFindingsForm, _per_round, {}, shows)
+        yield _planned(case, guard, context | {"request": ""})
     requirements = (_REQUIREMENTS,) if case.shop.config.require_coverage else ()
     for template in (first, *_TEMPLATES, *requirements):
         yield _planned(case, template, context)

@@ -1,7 +1,8 @@
-"""A model's opinion on a seed: does it do harm, hold personal data, or give the reader orders?
+"""A model's opinion on a request: does it do harm, hold personal data, or give the reader orders?
 
-It is asked for where the settings say so, in addition to the rules that code decides. A finding
-counts only if its quote occurs in the seed.
+It is asked for where the settings say so, in addition to the rules that code decides: about a seed,
+and about every draft, because a rewritten query may ask for what the seed did not. A finding counts
+only if its quote occurs in the text.
 """
 
 from typing import Annotated, Literal
@@ -12,8 +13,10 @@ from quality.safety.personal import masked
 from stages.construct.answers.forms import Form, Sentence
 from stages.construct.asking.ask import Asked, as_is
 from stages.construct.asking.prompting import Untrusted
+from stages.construct.rules.violation import Violation, counted
 from stages.construct.work import Case
 from stages.score.matching import fold
+from taskdata.schema.construct import TaskDraft
 from taskdata.schema.safety import SafetyRules
 
 _SHORTEST_QUOTE = 3
@@ -50,9 +53,33 @@ async def harm_opinion(case: Case, text: str) -> tuple[tuple[str, ...], Asked[Ha
 
     Raises like `asking.ask`.
     """
+    found, asked = await _findings(case, text)
+    return tuple(map(_told, found)), asked
+
+
+async def draft_opinion(
+    case: Case, draft: TaskDraft
+) -> tuple[tuple[Violation, ...], Asked[HarmFindingsForm]]:
+    """Return the rules that title, query and deliverables break, and the answer.
+
+    Raises like `asking.ask`.
+    """
+    texts = (draft.title, draft.query, *(spec.description for spec in draft.deliverables))
+    found, asked = await _findings(case, "\n\n".join(texts))
+    broken = (Violation(field="query", rule=_rule(f), message=_told(f)) for f in found)
+    return counted(broken, case.book), asked
+
+
+async def _findings(
+    case: Case, text: str
+) -> tuple[tuple[HarmFindingForm, ...], Asked[HarmFindingsForm]]:
     asked = await case.ask("harm", {"request": Untrusted(text)}, HarmFindingsForm, as_is)
     findings = asked.answer.findings if asked.answer else ()
-    return tuple(_told(f) for f in findings if _counts(f, text, case.shop.config.safety)), asked
+    return tuple(f for f in findings if _counts(f, text, case.shop.config.safety)), asked
+
+
+def _rule(finding: HarmFindingForm) -> str:
+    return finding.kind if finding.kind in ("injection", "personal_data") else "harm"
 
 
 def _counts(finding: HarmFindingForm, text: str, rules: SafetyRules) -> bool:
@@ -66,6 +93,6 @@ def _counts(finding: HarmFindingForm, text: str, rules: SafetyRules) -> bool:
 
 def _told(finding: HarmFindingForm) -> str:
     if finding.kind == "personal_data":
-        return "personal_data: the model found some in the seed"
+        return "personal_data: the model found some in it"
     says = f"{finding.kind}: {finding.problem} (it says: {finding.quote!r})"
     return masked(says)

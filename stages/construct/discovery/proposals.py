@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from quality.injection import injection_signs
+from quality.safety.personal import masked
 from quality.tool_names import tools_named
 from stages.construct.discovery.forms import RequestForm, ReviewForm, ScenarioForm
 from stages.construct.rules.wording import prescribed_steps
@@ -20,6 +21,7 @@ _RESERVED = re.compile(r"(?:^|\.)(?:example\.(?:com|net|org)|example|invalid|tes
 """Domain names that are reserved for examples (RFC 2606)."""
 _NUMBER = re.compile(r"(?<![\w.,-])(?:\+|00)\d(?:[ ()/-]{0,2}\d){7,13}(?![\w])")
 _ACCOUNT = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}\b|\b(?:\d{4}[ -]){3}\d{4}\b")
+_HIDDEN = "[PERSONAL DATA]"
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,14 @@ def objections_of(review: ReviewForm) -> tuple[str, ...]:
     return tuple(objection for objection, holds in found.items() if holds)
 
 
-def personal_data(text: str) -> str | None:
-    """Return the first address, telephone, account or card number, None if there is none."""
-    for found in _ADDRESS.finditer(text):
-        if not _RESERVED.search(found["host"].lower()):
-            return found[0]
-    number = _NUMBER.search(text) or _ACCOUNT.search(text)
-    return number and number[0]
+def without_personal_data(text: str) -> str:
+    """Return the text with addresses and telephone, account and card numbers replaced."""
+    text = _ADDRESS.sub(_hidden_address, masked(text))
+    return _ACCOUNT.sub(_HIDDEN, _NUMBER.sub(_HIDDEN, text))
+
+
+def _hidden_address(found: re.Match[str]) -> str:
+    return found[0] if _RESERVED.search(found["host"].lower()) else _HIDDEN
 
 
 def _faults(proposal: Proposal, offered: frozenset[str]) -> Iterator[str]:
@@ -85,7 +88,7 @@ def _faults(proposal: Proposal, offered: frozenset[str]) -> Iterator[str]:
         yield f"it names the tool {tool}; say what is wanted instead"
     if steps := prescribed_steps(text):
         yield f"it prescribes steps ({steps!r}); say what is wanted instead"
-    if found := personal_data(text):
-        yield f"it holds personal data ({found!r})"
+    if without_personal_data(text) != text:
+        yield "it holds personal data; say it without"
     if signs := injection_signs(text):
         yield f"it speaks to the model that reads it ({', '.join(signs)})"

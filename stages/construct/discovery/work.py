@@ -23,6 +23,7 @@ from environments.ports import ModelClient
 from stages.construct.answers.forms import Form
 from stages.construct.asking.ask import Asks, Tally, ask
 from stages.construct.asking.fitting import fitted, window_of
+from stages.construct.asking.masking import masking
 from stages.construct.asking.prompting import Untrusted, version_of
 from stages.construct.discovery.forms import (
     ReflectionForm,
@@ -35,6 +36,7 @@ from stages.construct.discovery.proposals import (
     faults_of,
     objections_of,
     proposals_of,
+    without_personal_data,
 )
 from stages.construct.work import Connect
 from stages.intake.duplicates import DuplicateIndex
@@ -43,6 +45,7 @@ from taskdata.schema.construct import PROMPT_TOKENS
 from taskdata.schema.discovery import DiscoveryConfig, DroppedProposal, OfferedTool
 from taskdata.schema.model_call import CallPurpose
 from taskdata.schema.package import Difficulty
+from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
 from taskdata.schema.seed import Discovery, SeedQuery
 from taskdata.store import Store
 
@@ -85,6 +88,7 @@ def discover(
     index: DuplicateIndex,
     discovery_id: str,
     connect: Connect = model_client,
+    safety: SafetyRules = NOTHING_ALLOWED,
 ) -> Discovered:
     """Return seeds for the domain; they are not stored yet.
 
@@ -95,13 +99,14 @@ def discover(
         index: All existing seeds and tasks; new seeds are added to it.
         discovery_id: Identifies the calls of this discovery in the record.
         connect: Makes the model's client; for a local model it must know the server.
+        safety: Whether personal data is masked in what is asked and recorded.
 
     Raises:
         Misuse: the model's price is unknown, and there is a limit in money.
         ModelUnavailable: the model could not be reached.
         ModelRejected: the provider refused.
     """
-    return asyncio.run(_discover(store, config, tools, index, discovery_id, connect))
+    return asyncio.run(_discover(store, config, tools, index, discovery_id, connect, safety))
 
 
 async def _discover(
@@ -111,10 +116,11 @@ async def _discover(
     index: DuplicateIndex,
     discovery_id: str,
     connect: Connect,
+    safety: SafetyRules,
 ) -> Discovered:
     client = connect(config.model, config.base_url)
     try:
-        cap = SpendingCap(client, config.limits, price_of(config.model))
+        cap = masking(SpendingCap(client, config.limits, price_of(config.model)), safety)
         async with CallRecorder(store) as calls:
             payer = Payer(CallPurpose.CONSTRUCTION, f"discovery/{discovery_id}")
             log = CallLog(calls, payer)
@@ -265,7 +271,11 @@ class _Finding:
         if len(self.found.seeds) >= self._config.count:
             return
         seed = self._seed(proposal)
-        if links := self._index.links([(seed.seed_id, seed.text)]):
+        links = self._index.links([(seed.seed_id, seed.text)])
+        # The requests of one scenario are meant to resemble each other.
+        own = {other.seed_id for other in self.found.seeds}
+        links = [link for link in links if link.method != "embedding" or link.other_id not in own]
+        if links:
             other = links[0]
             self._drop(proposal, f"it repeats {other.other_kind} {other.other_id}")
             return
@@ -294,6 +304,8 @@ class _Finding:
 
     def _drop(self, proposal: Proposal, reason: str) -> None:
         dropped = DroppedProposal(
-            text=proposal.text, difficulty=proposal.request.difficulty, reason=reason
+            text=without_personal_data(proposal.text),
+            difficulty=proposal.request.difficulty,
+            reason=without_personal_data(reason),
         )
         self.found.dropped.append(dropped)

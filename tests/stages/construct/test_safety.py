@@ -1,14 +1,25 @@
 """Personal data and harm on the way from a seed to a task."""
 
+import json
+
 import pytest
+from sqlmodel import Session, select
 
 from stages.construct import generate
 from stages.construct.asking.estimate import estimate
 from stages.construct.start import chosen_seeds
 from taskdata.schema.construct import CandidateStatus, RefreshConfig
+from taskdata.tables import ModelCallRow
 
 IBAN = "DE89 3704 0044 0532 0130 00"
 ASKING = {"safety": {"ask_model": True}}
+MASKING = {"personal_data": "mask"}
+
+
+def replies(store) -> list[str]:
+    """Return the recorded replies of all model calls, as they are stored."""
+    with Session(store._engine) as session:
+        return [json.dumps(row.reply) for row in session.exec(select(ModelCallRow)) if row.reply]
 
 
 def only(store, refresh):
@@ -51,6 +62,41 @@ def test_under_mask_nothing_a_model_wrote_is_stored_with_personal_data(
     assert step.draft.query.endswith("Call [PHONE].")
     assert step.draft.checkpoints.children[0].requirement == "The file states the account [IBAN]."
     assert "0532" not in step.model_dump_json()
+
+
+def test_under_mask_no_recorded_reply_holds_what_the_model_invented(
+    store, author, connect, started, scripts, construct
+):
+    draft = scripts.changed(scripts.DRAFT, query=f"{scripts.TASK['query']} Pay to {IBAN}.")
+    author.says("generate", draft)
+    author.says(
+        "checkpoints", {"checkpoints": scripts.tree(args=json.dumps({"values": {"total": IBAN}}))}
+    )
+    refresh = started("Add up our harvest. Pay the fee to " + IBAN, safety=MASKING)
+
+    construct(store, refresh.id, connect)
+
+    kept = store.draft(only(store, refresh).id)
+    assert kept.query.endswith("Pay to [IBAN].")
+    calls = replies(store)
+    assert any("[IBAN]" in reply for reply in calls)
+    assert not any("0532" in reply for reply in calls)
+    assert not any("0532" in asked for asked in author.requests("generate"))
+
+
+def test_a_rewritten_query_that_a_model_finds_harmful_goes_back_and_then_to_quarantine(
+    store, author, connect, started, scripts, construct
+):
+    author.says("harm", {"findings": []}, finding("fraud", "the total"))
+    author.says("repair", scripts.TASK)
+    refresh = started(max_rewrites=1, **ASKING)
+
+    construct(store, refresh.id, connect)
+
+    candidate = only(store, refresh)
+    assert candidate.status is CandidateStatus.QUARANTINED
+    assert "fraud: It harms people. (it says: 'the total')" in candidate.reason
+    assert author.asked["repair"] == 1
 
 
 def test_a_draft_that_asks_for_harm_does_not_get_through(

@@ -1,11 +1,13 @@
 """Precision and recall of links on the labelled pairs; thresholds come from the other part."""
 
 from collections import Counter
+from functools import cache
 
 import pytest
 
 from quality.encoders.choosing import find_encoder, is_installed
 from quality.encoders.packaged import MINILM, UNIVERSAL
+from quality.encoders.paired import PairedEncoder
 from stages.intake.duplicates import DuplicateIndex
 from tests.stages.intake.labelled import labelled_pairs
 
@@ -42,10 +44,14 @@ def precision_and_recall(pairs, encoder=None):
 
 @pytest.fixture(scope="module")
 def encoder_named(tmp_path_factory):
+    @cache
+    def found(name):
+        return Remembering(find_encoder(name, tmp_path_factory.mktemp("home")))
+
     def encoder(name):
         if not is_installed(name):
             pytest.skip(f"{name} is not installed")
-        return Remembering(find_encoder(name, tmp_path_factory.mktemp("home")))
+        return found(name)
 
     return encoder
 
@@ -82,3 +88,11 @@ def test_the_light_encoder_finds_english_paraphrases(encoder_named):
     precision, recall = precision_and_recall(ENGLISH, encoder_named(MINILM))
     assert precision >= 0.95
     assert recall >= 0.8
+
+
+def test_both_encoders_together_find_english_paraphrases_and_those_across_languages(encoder_named):
+    both = PairedEncoder(encoder_named(UNIVERSAL), encoder_named(MINILM))
+    for pairs in (HELD_OUT, ENGLISH, ACROSS):
+        precision, recall = precision_and_recall(pairs, both)
+        assert precision >= 0.95
+        assert recall >= 0.8

@@ -2,8 +2,12 @@
 
 import json
 
+import docx
+import openpyxl
 import pytest
+from reportlab.pdfgen import canvas
 
+from stages.intake.attached_text import MAX_TEXT_BYTES, attached_text
 from stages.intake.duplicates import DuplicateIndex
 from stages.intake.inbox import take_in
 from stages.intake.languages import fill_in
@@ -14,6 +18,22 @@ from taskdata.schema.seed import SeedQuery
 
 IBAN = "DE89 3704 0044 0532 0130 00"
 MASKING = SafetyRules(personal_data="mask")
+
+
+def write_document(path, text: str) -> None:
+    """Write a document with one line of text."""
+    if path.suffix == ".docx":
+        document = docx.Document()
+        document.add_paragraph(text)
+        document.save(path)
+    elif path.suffix == ".xlsx":
+        book = openpyxl.Workbook()
+        book.active.append(["Anna", text])
+        book.save(path)
+    else:
+        page = canvas.Canvas(str(path))
+        page.drawString(72, 720, text)
+        page.save()
 
 
 def row(text: str, **fields: object) -> str:
@@ -75,6 +95,39 @@ def test_an_attachment_with_personal_data_is_refused_under_either_policy(store, 
     assert report.rejected[0].reason == (
         "'people.csv' holds personal data: phone (characters 17-32)"
     )
+
+
+def test_an_address_with_personal_data_is_refused_or_masked(add, store, folder):
+    report = add(row("Sum the figures up, please.", url="https://a.org/?to=ann.berg@web.de"))
+    assert (report.rejected[0].field, report.quarantined) == ("url", 1)
+    assert "ann.berg" not in store.quarantined()[0].model_dump_json()
+
+    added(store, folder, row("Add them up, please.", url="https://a.org/?to=ann@web.de"), MASKING)
+    assert [seed.query.url for seed in store.seeds()] == ["https://a.org/?to=[EMAIL]"]
+
+
+def test_the_name_of_an_attachment_is_read_and_not_repeated(add, store, folder):
+    name = "passport_C01X00T47.txt"
+    (folder / name).write_text("leek")
+    report = add(row("Sum the figures up, please.", attachments=[name]))
+
+    assert "has personal data in its name: passport" in report.rejected[0].reason
+    assert "C01X00T47" not in store.quarantined()[0].model_dump_json()
+
+
+@pytest.mark.parametrize("name", ["people.docx", "people.xlsx", "people.pdf"])
+def test_office_and_pdf_files_are_read(store, folder, name):
+    write_document(folder / name, f"Pay to {IBAN}")
+
+    report = added(store, folder, row("Sort them, please.", attachments=[name]), MASKING)
+
+    assert "holds personal data: iban" in report.rejected[0].reason
+    assert "0532" not in store.quarantined()[0].model_dump_json()
+
+
+def test_a_file_that_no_reader_can_parse_is_no_finding(folder):
+    assert attached_text("broken.pdf", b"%PDF-1.4 nothing") is None
+    assert attached_text("huge.txt", b"a" * (MAX_TEXT_BYTES + 1)) is None
 
 
 def test_what_is_allowed_goes_through(store, folder):

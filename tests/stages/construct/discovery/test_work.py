@@ -84,7 +84,7 @@ def test_requests_of_three_difficulties_become_seeds_that_say_where_they_come_fr
     # The model corrected the faults that code had found: a tool's name, a person's address.
     shown = scripted.seen[1].body["messages"][1]["content"]
     assert "it names the tool ReadCSV" in shown
-    assert "personal data ('d.osei@harbourmuseum.org')" in shown
+    assert "holds personal data; say it without" in shown
     assert not any("ReadCSV" in seed.text or "@" in seed.text for seed in seeds)
 
 

@@ -1,0 +1,175 @@
+"""What keeps a task of an imported file out of the bank, and what a person lets in all the same.
+
+A task is refused by name where its texts hold personal data, ask for harm or speak to the model
+that reads them, where it was withdrawn and comes back changed, and where it claims a published form
+that only the importer of that format gives. Whoever imports may let tasks in, with a reason, which
+stays with the release.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+
+from quality.injection import injection_signs
+from quality.safety.harm import harms
+from quality.safety.personal import masked, personal_data, told
+from quality.safety.task_texts import texts_of
+from stages.intake.duplicates import DuplicateIndex
+from taskdata.banks.loader import bundled_banks, load_bank
+from taskdata.errors import BadTaskData, Misuse
+from taskdata.schema.quarantine import VALUE_CHARACTERS, Finding, QuarantineDecision
+from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
+from taskdata.schema.task import GTA_WORKFLOW, Task
+from taskdata.schema.withdrawal import Withdrawal
+from taskdata.store import Store
+
+GATE = "import"
+EVERY = "all"
+"""In place of task ids: every task of the file."""
+
+_PLACES = 5
+
+
+@dataclass(frozen=True)
+class LetIn:
+    """Tasks that a person lets in whatever is found in them."""
+
+    tasks: frozenset[str]
+    """Task ids, or `all`."""
+    reason: str
+    by: str
+
+    def __post_init__(self) -> None:
+        """Require a reason, which the release shows."""
+        if self.tasks and not self.reason.strip():
+            raise Misuse("--let-in needs --reason, which the release shows")
+
+    def covers(self, task_id: str) -> bool:
+        """Return whether that task is let in."""
+        return EVERY in self.tasks or task_id in self.tasks
+
+
+NOBODY = LetIn(frozenset(), "", "")
+
+
+class Admission:
+    """Decides about the tasks of one import."""
+
+    def __init__(
+        self,
+        store: Store,
+        format: str,
+        rules: SafetyRules = NOTHING_ALLOWED,
+        let_in: LetIn = NOBODY,
+    ) -> None:
+        self._store, self._format = store, format
+        self._rules, self._let_in = rules, let_in
+        self._withdrawn = store.withdrawals()
+        self.decisions: dict[str, tuple[QuarantineDecision, ...]] = {}
+        """By task id: the rules that a let-in task breaks."""
+
+    def tombstone(self, task_hash: str) -> Withdrawal | None:
+        """Return the tombstone of exactly this task, which nobody can override."""
+        return self._withdrawn.get(task_hash)
+
+    def refused(self, task: Task, task_hash: str) -> tuple[Finding, ...]:
+        """Return why the task stays out; none where nothing is found or it is let in.
+
+        What a finding says holds no personal data. A task that is in the store or in a bundled bank
+        as it is has been accepted before.
+        """
+        found = tuple(self._findings(task))
+        if not found or self._is_known(task_hash):
+            return ()
+        if not self._let_in.covers(task.id):
+            return found
+        now = datetime.now(UTC)
+        self.decisions[task.id] = tuple(
+            QuarantineDecision(
+                item=task.id,
+                kind="override",
+                rule=finding.rule,
+                found=finding.sentence,
+                reason=self._let_in.reason.strip(),
+                by=self._let_in.by,
+                at=now,
+            )
+            for finding in found
+        )
+        return ()
+
+    def _findings(self, task: Task) -> Iterator[Finding]:
+        yield from self._unsafe(task)
+        if (withdrawn := self._withdrawn_like(task)) is not None:
+            yield _finding("withdrawn", withdrawn)
+        if task.provenance.as_published and self._format != GTA_WORKFLOW:
+            says = (
+                f"it claims the form in which {GTA_WORKFLOW} was published, which only "
+                f"`bank import {GTA_WORKFLOW}` gives"
+            )
+            yield _finding("as_published", says)
+
+    def _unsafe(self, task: Task) -> Iterator[Finding]:
+        texts = texts_of(task)
+        data = {p: personal_data(t, self._rules.allowed_personal_data) for p, t in texts.items()}
+        if any(data.values()):
+            places = [f"{place}: {told(found)}" for place, found in data.items() if found]
+            yield _finding("personal_data", "it holds personal data", _listed(places))
+        harm = {place: harms(text, self._rules.allowed_harms) for place, text in texts.items()}
+        if any(harm.values()):
+            places = [f"{place}: {', '.join(found)}" for place, found in harm.items() if found]
+            yield _finding("harm", "it asks for something that does harm", _listed(places))
+        signs = {place: injection_signs(text) for place, text in texts.items()}
+        if any(signs.values()):
+            places = [f"{place}: {', '.join(found)}" for place, found in signs.items() if found]
+            says = "it speaks to the model that reads it"
+            yield _finding("injection", says, _listed(places))
+
+    def _withdrawn_like(self, task: Task) -> str | None:
+        """Return how a task that was withdrawn resembles this one."""
+        for tombstone in self._withdrawn.values():
+            if tombstone.task_id == task.id:
+                return f"a task of this id was withdrawn on {tombstone.told}"
+        if not self._withdrawn:
+            return None
+        like = self._index.alike(task.query)
+        if like is None:
+            return None
+        tombstone = self._withdrawn[like]
+        return f"its query is nearly that of {tombstone.task_id}, withdrawn on {tombstone.told}"
+
+    @cached_property
+    def _index(self) -> DuplicateIndex:
+        index = DuplicateIndex()
+        index.learn("task", self._withdrawn_queries())
+        return index
+
+    def _withdrawn_queries(self) -> Iterator[tuple[str, str]]:
+        for task_hash in self._withdrawn:
+            task = self._bundled.get(task_hash) or self._stored(task_hash)
+            if task is not None:
+                yield task_hash, task.query
+
+    @cached_property
+    def _bundled(self) -> dict[str, Task]:
+        tasks = (task for bank in bundled_banks() for task in load_bank(bank).tasks)
+        return {task.content_hash: task for task in tasks}
+
+    def _is_known(self, task_hash: str) -> bool:
+        return task_hash in self._bundled or self._stored(task_hash) is not None
+
+    def _stored(self, task_hash: str) -> Task | None:
+        try:
+            return self._store.task(task_hash)
+        except (Misuse, BadTaskData):
+            return None
+
+
+def _finding(rule: str, reason: str, value: str | None = None) -> Finding:
+    return Finding(gate=GATE, rule=rule, reason=masked(reason), value=value)
+
+
+def _listed(places: list[str]) -> str:
+    more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
+    return (masked("; ".join(places[:_PLACES])) + more)[:VALUE_CHARACTERS]
