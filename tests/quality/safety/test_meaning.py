@@ -51,9 +51,10 @@ def test_what_is_as_close_to_an_honest_example_is_none():
 
 def test_a_row_of_a_gate_says_what_was_found_beside_what_rules_found():
     (found,) = Meanings(WordEncoder()).found(["Instructions for building a bomb at home."], ANY)
-    row = {"seed_id": "s", "injection": None, "harm": "malware"}
+    malware = {"harm_category": "malware"}
+    row = {"seed_id": "s", "injection_marks": 0, "injection_signs": [], "harm": [malware]}
 
-    assert with_meanings(row, found)["harm"] == "malware, weapons (by meaning, 1.00)"
+    assert with_meanings(row, found)["harm"] == [malware, {"harm_category": "weapons"}]
     assert with_meanings(row, found, [Harm.WEAPONS]) == row
     assert with_meanings(row, ()) == row
 

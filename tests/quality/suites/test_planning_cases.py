@@ -50,9 +50,9 @@ def _result(task: Task, predicted: PredictedPlan) -> TrialResult:
 
 
 def test_cases_pass_the_gate_of_tasks_with_tools_that_only_they_know() -> None:
-    rows = task_rows(CASES, {"finish"}, set())
+    rows = task_rows(CASES, {"finish"})
 
-    result = hold(tasks_suite(TaskRules(needs_check=True)), rows, "r1")[0]
+    result = hold(tasks_suite(TaskRules(needs_check=True), {"finish"}, set()), rows, "r1")[0]
 
     assert result.success, result.failures
     assert result.quarantined == ()
@@ -61,9 +61,12 @@ def test_cases_pass_the_gate_of_tasks_with_tools_that_only_they_know() -> None:
 def test_a_tool_that_is_nowhere_is_still_unknown() -> None:
     stray = case().model_copy(update={"tools": ("find_price", "find_nothing")})
 
-    (row,) = task_rows([stray], {"finish"}, set())
+    rows = task_rows([stray], {"finish"})
 
-    assert row["unknown_tools"] == "find_nothing"
+    result = hold(tasks_suite(TaskRules(needs_check=True), {"finish"}, set()), rows, "r1")[0]
+
+    assert not result.success
+    assert "find_nothing" in result.failures[0].expectation
 
 
 @pytest.mark.parametrize(

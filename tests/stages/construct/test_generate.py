@@ -8,7 +8,7 @@ from stages.construct import generate
 from stages.construct.answers.drafts import draft_of
 from stages.construct.answers.forms import DraftForm
 from stages.construct.rules.book import review_rules
-from stages.release.review import edit
+from stages.release.reviewing.deciding import edit
 from taskdata.errors import BadTaskData
 from taskdata.schema.construct import (
     Candidate,

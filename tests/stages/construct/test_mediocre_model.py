@@ -19,7 +19,8 @@ from stages.construct.start import start_refresh
 from stages.intake.rows import Defaults
 from stages.intake.work import SeedFile, add_files
 from stages.release.release import compose, release
-from stages.release.review import approve_all, awaiting
+from stages.release.review import awaiting
+from stages.release.reviewing.deciding import approve_all
 from stages.score.checking.leaves import check_leaves
 from stages.score.evidence import TrialEvidence
 from stages.score.tree import aggregate

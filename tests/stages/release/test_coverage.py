@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from stages.release.coverage import coverage_of
 from stages.release.release import compose, release
-from stages.release.review import approve_all
+from stages.release.reviewing.deciding import approve_all
 from taskdata.schema.construct import Construction, ConstructionStep
 
 NAMED = {"kind": "words", "quote": "of 3 and 2", "leaves": ["sum", "gone"], "origin": "model"}

@@ -16,7 +16,7 @@ from stages.construct.planning.variations import Variation
 from stages.construct.proof import prove
 from stages.construct.rules.book import review_rules
 from stages.release.release import compose
-from stages.release.review import approve_all, edit
+from stages.release.reviewing.deciding import approve_all, edit
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import (
     CandidateStatus,
