@@ -66,7 +66,12 @@ def request(text: str) -> str:
     return f"The request:\n\n{prompting.fenced(text, 'request')}"
 
 
-TEMPLATES = sorted((Path(prompting.__file__).parent / "prompts").glob("[a-z]*.j2"))
+TEMPLATES = [
+    path
+    for path in sorted((Path(prompting.__file__).parent / "prompts").glob("[a-z]*.j2"))
+    # The documented refresh makes no planning cases, so the scripted model is not asked for any.
+    if not path.stem.startswith("case_")
+]
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)

@@ -264,7 +264,7 @@ def test_approved_cases_are_released_with_their_source_and_reviewer(store, refre
     started = refresh(plan_words=str(words))
     work.do(store, "r1")
     prove.do(store, "r1")
-    approve_all(store, "r1", "Ada", "")
+    approve_all(store, "r1", "Ada", "read one by one")
 
     composition = compose(store, started)
 
