@@ -153,6 +153,7 @@ def postgres_server() -> Iterator[str]:
     )
     try:
         _wait_for_port(port, server)
+        _wait_for_postgres(binaries[-1], port)
         yield f"postgresql://postgres@127.0.0.1:{port}"
     finally:
         server.terminate()
@@ -168,6 +169,17 @@ def _wait_for_port(port: int, server: subprocess.Popen[bytes]) -> None:
                 return
         time.sleep(0.1)
     pytest.fail(f"PostgreSQL did not start on port {port}")
+
+
+def _wait_for_postgres(binaries: str, port: int) -> None:
+    """Wait until the server takes clients: it listens some time before that."""
+    command = [f"{binaries}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if subprocess.run(command, check=False).returncode == 0:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"PostgreSQL on port {port} takes no clients")
 
 
 @pytest.fixture(scope="session")

@@ -23,13 +23,14 @@ from taskdata.schema.views import (
     SlidesView,
     Table,
     TextView,
+    VideoView,
     WorkbookView,
 )
 
 MOST = 2.0
 FAMILIES = {
     "answer", "text", "headings", "table", "csv", "xlsx", "json", "pptx", "pdf", "docx", "html",
-    "image", "audio",
+    "image", "audio", "video",
 }  # fmt: skip
 
 WORDS = ["supplier", "delay", "Findings", "Next steps", "refund", "North", "South", "10.5", "99"]
@@ -181,6 +182,10 @@ CHEATS = {
                                    AudioView(seconds=2, sample_rate=8000, channels=1, peak=0,
                                              rms=0, envelope=(0.0,) * 20),
                                    {"start": 0, "end": 1, "min_rms": 0.1}),
+    "video: the film as it came": ("video_duration", "a.mp4",
+                                   VideoView(seconds=90, width=640, height=360,
+                                             frames_per_second=25, has_sound=True),
+                                   {"seconds": 30, "tolerance": 1}),
 }  # fmt: skip
 
 
