@@ -97,7 +97,8 @@ def extraneous_use(agents: Sequence[PlanningAgent], styles: Mapping[str, AgentSt
             )
             figure.add_trace(line, row=1, col=column)
         figure.update_xaxes({"title": "distractors offered", "dtick": 2}, row=1, col=column)
-    figure.update_yaxes({"rangemode": "tozero", "title": "calls of them"}, row=1, col=1)
+    figure.update_yaxes({"rangemode": "nonnegative"})
+    figure.update_yaxes({"title": "calls of them"}, row=1, col=1)
     return bare(figure, 240)
 
 
