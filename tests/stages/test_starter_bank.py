@@ -53,13 +53,6 @@ def test_a_newcomers_sample_needs_no_tool_of_an_extra(bank):
     assert {task.id for task in chosen for tool in task.tools if tool in HOST_MODULES} == set()
 
 
-def test_pictures_sound_and_film_are_read_and_made_by_references(bank):
-    used = {step.tool for task in bank.tasks for step in task.reference.steps}
-    extras = {name for name in MODULES if definition(name).extra is not None}
-    assert extras <= used
-    assert {"DrawBox", "AddText", "Prover"} <= used
-
-
 def test_atomic_answers_come_in_the_gta_forms(bank):
     kinds = Counter(t.answer.kind for t in bank.tasks if t.tier is Tier.ATOMIC)
     assert set(kinds) == {"objective", "subjective", "image_generation"}

@@ -9,6 +9,7 @@ from environments.mcp.install import install
 from environments.mcp.servers import PackagedServer, known_servers, server
 from environments.sandbox.providers import sandbox_provider
 from environments.tool_runtime.catalogue import catalogue
+from environments.tool_runtime.registry import MODULES, definition
 from quality.gates import hold
 from quality.suites.tasks import TaskRules, task_rows, tasks_suite
 from stages.construct.proof.adversarial.bank import try_bank
@@ -99,3 +100,10 @@ def test_every_reference_earns_all_and_no_cheat_is_paid(bank, store):
 
     for proof in proofs_of(bank, store, home):
         require_sound(proof)
+
+
+def test_pictures_sound_and_film_are_read_and_made_by_references(bank):
+    used = {step.tool for task in bank.tasks for step in task.reference.steps}
+    extras = {name for name in MODULES if definition(name).extra is not None}
+    assert extras <= used
+    assert {"DrawBox", "AddText", "Prover"} <= used
