@@ -79,12 +79,8 @@ def reject(
     reviewer: ReviewerOption = None,
 ) -> None:
     """Reject candidates, with a reason; also those that a stage fails on each time."""
-    store = _store()
-    found = _found(store, candidates, "reject")
     checklist = answered(no, unsure, note, rest_is_yes=yes)
-    for candidate in found:
-        _decide(store, candidate, "reject", reviewer_of(reviewer), comment, checklist)
-    _say_what_follows(store, found)
+    _turn_down(candidates, "reject", reviewer_of(reviewer), comment, checklist)
 
 
 def send_back(
@@ -97,11 +93,22 @@ def send_back(
     reviewer: ReviewerOption = None,
 ) -> None:
     """Have candidates rewritten, or their trees alone; the model is told what is wrong."""
-    store = _store()
-    found = _found(store, candidates, "send_back")
     checklist = answered(no, unsure, note, rest_is_yes=yes)
+    _turn_down(candidates, "send_back", reviewer_of(reviewer), comment, checklist)
+
+
+def _turn_down(
+    names: list[str],
+    verdict: "Verdict",
+    reviewer: str,
+    comment: str,
+    checklist: "Checklist",
+) -> None:
+    """Decide against the candidates, of which each must wait for this verdict: all or none."""
+    store = _store()
+    found = _found(store, names, verdict)
     for candidate in found:
-        _decide(store, candidate, "send_back", reviewer_of(reviewer), comment, checklist)
+        _decide(store, candidate, verdict, reviewer, comment, checklist)
     _say_what_follows(store, found)
 
 

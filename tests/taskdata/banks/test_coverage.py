@@ -8,7 +8,7 @@ from taskdata.banks.loader import bundled_banks, load_bank
 from taskdata.formats.gta.tools import CATEGORIES
 from taskdata.schema.task import Task
 
-PUBLISHED = Path("/work/shared/data/gta/benchmark_toollist_v2.txt")
+PUBLISHED = Path(__file__).parents[4] / "shared/data/gta/benchmark_toollist_v2.txt"
 NOT_LISTED = {"TextToBbox"}
 """Tools of GTA-Atomic that the list of GTA-Workflow no longer has."""
 NEED_A_HOSTED_MODEL = {
