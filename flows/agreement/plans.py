@@ -51,7 +51,7 @@ def plans_of_run(store: Store, run: Run) -> frozenset[Trial]:
 
 def _is_unreadable(result: TrialResult) -> bool:
     planning = None if result.score is None else result.score.root.planning
-    return planning is not None and planning.undecided == "unreadable"
+    return planning is not None and planning.unreadable
 
 
 def _of_judges(results: Sequence[TrialResult], tasks: Mapping[str, Task]) -> Iterator[PlanRating]:
@@ -79,9 +79,11 @@ def _of_judges(results: Sequence[TrialResult], tasks: Mapping[str, Task]) -> Ite
 
 
 def _decided(result: TrialResult) -> PlanningScore | None:
-    """Return the marks of a plan; None where nobody could decide, or it has no score."""
+    """Return the marks of a plan; None: undecided, unreadable, or without a score."""
     planning = None if result.score is None else result.score.root.planning
-    return planning if planning is not None and planning.correct is not None else None
+    if planning is None or planning.unreadable or planning.correct is None:
+        return None
+    return planning
 
 
 def _judge_of(result: TrialResult) -> str:

@@ -27,7 +27,7 @@ def plan_marks(answers: Sequence[PlanAnswer]) -> PlanMarks:
     return PlanMarks(
         answers=sum(a.mark is not None for a in answers),
         marked=len(known),
-        unreadable=undecided.count("unreadable"),
+        unreadable=sum(a.mark is not None and a.mark.unreadable for a in answers),
         no_verdict=no_verdict,
         no_judge=undecided.count("no_judge"),
         infrastructure=sum(a.mark is None for a in answers),

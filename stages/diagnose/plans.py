@@ -17,12 +17,16 @@ def diagnosed_plan(trial_id: str, score: PlanningScore) -> Diagnosis:
         f"{flag.error.value}{f', step {flag.step}' if flag.step else ''}: {flag.evidence}"
         for flag in score.flags
     )
-    undecided = "it is not known whether the plan is correct"
-    fine = "the plan is correct" if score.correct else undecided
     return Diagnosis(
         trial_id=trial_id,
         stage=FailureStage.PLAN if score.correct is False else None,
         levels=_NOWHERE,
-        evidence=says or (fine,),
+        evidence=says or (_without_errors(score),),
         labeller=LABELLER,
     )
+
+
+def _without_errors(score: PlanningScore) -> str:
+    if score.unreadable:
+        return "the answer could not be read"
+    return "the plan is correct" if score.correct else "it is not known whether the plan is correct"

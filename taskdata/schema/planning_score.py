@@ -81,8 +81,8 @@ class PredictedPlan(Value):
 class PlanningScore(Value):
     """The marks of one answer to one planning case.
 
-    An answer that could not be read has neither correctness nor grade, and no more has one that
-    only a judge could decide, where there is none.
+    An answer that could not be read is not correct, has grade 0 and no error. One that only a
+    judge could decide has neither correctness nor grade, where there is no verdict.
     """
 
     correct: bool | None
@@ -90,7 +90,9 @@ class PlanningScore(Value):
     grade: float | None = Field(ge=0, le=1)
     """0, 0.2, 0.4, 0.6, 0.8 or 1; None: undecided."""
     flags: tuple[ErrorFlag, ...] = ()
-    undecided: Literal["", "unreadable", "no_judge", "no_verdict"] = ""
+    undecided: Literal["", "no_judge", "no_verdict"] = ""
+    unreadable: bool = False
+    """Whether the answer could not be read, not even when it was asked for again."""
     same_as_reference: bool = False
     """Whether its tool chain is that of the reference, so that code alone could decide."""
     refused: bool = False

@@ -27,15 +27,13 @@ class Unscored(StrEnum):
     """The judge was asked, and refused or gave no readable verdict."""
     CHECK_FAILED = "check_failed"
     """The check looked at what was delivered and did not come to an end."""
-    UNREADABLE = "unreadable"
-    """The answer to a planning case could not be read, not even when it was asked for again."""
     SCRIPT_FAILED = "script_failed"
     """The task's program does not work here: it fails in the same way if nothing is delivered."""
 
     @property
     def was_asked(self) -> bool:
         """Whether a verifier looked at the agent's work, which may be why it gave no score."""
-        return self in (Unscored.NO_VERDICT, Unscored.CHECK_FAILED, Unscored.UNREADABLE)
+        return self in (Unscored.NO_VERDICT, Unscored.CHECK_FAILED)
 
 
 class Shortcoming(StrEnum):

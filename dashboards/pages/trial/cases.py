@@ -11,7 +11,6 @@ from taskdata.schema.planning_score import ErrorFlag, PlanningScore, PredictedPl
 
 Shape = dict[str, Any]
 _UNDECIDED = {
-    "unreadable": "undecided: the answer could not be read",
     "no_judge": "undecided: code proves no error, and there is no judge",
     "no_verdict": "undecided: the judge gave no verdict",
 }
@@ -25,7 +24,8 @@ def case_facts(case: PlanningCase, score: PlanningScore | None) -> list[tuple[st
     facts = [("Setting", f"{setting}{kind}"), ("Asked for", asked)]
     if score is None:
         return facts
-    verdict = {True: "yes", False: "no", None: _UNDECIDED.get(score.undecided, "undecided")}
+    wrong = "no: the answer could not be read" if score.unreadable else "no"
+    verdict = {True: "yes", False: wrong, None: _UNDECIDED.get(score.undecided, "undecided")}
     facts.append(("Correct", verdict[score.correct]))
     facts.append(("Grade", "none" if score.grade is None else f"{score.grade:g}"))
     errors = ", ".join(sorted(error.value for error in score.errors))

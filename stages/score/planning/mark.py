@@ -44,7 +44,7 @@ def mark(case: Task, answer: PredictedPlan) -> PlanningScore:
         raise BadTaskData(f"task {case.id!r}: it is no planning case")
     planning = case.planning
     if answer.fault:
-        return PlanningScore(correct=None, grade=None, undecided="unreadable")
+        return PlanningScore(correct=False, grade=0, unreadable=True)
     if planning.setting is Setting.UNSOLVABLE:
         score = _unsolvable(planning, answer)
     elif not answer.chain:

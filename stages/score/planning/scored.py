@@ -25,12 +25,10 @@ SeatJudges = Callable[[], Awaitable[Sequence[PlanJudge]]]
 
 _NO_ANSWER = PredictedPlan()
 _UNSCORED = {
-    "unreadable": Unscored.UNREADABLE,
     "no_judge": Unscored.NOT_CONFIGURED,
     "no_verdict": Unscored.NO_VERDICT,
 }
 _WHY = {
-    "unreadable": "the answer could not be read",
     "no_judge": "code finds no error, the plan is not that of the reference, and no judge is "
     "configured",
     "no_verdict": "the judge gave no verdict",
@@ -165,8 +163,10 @@ def _leaf(
 
 
 def _reason(answer: PredictedPlan, score: PlanningScore) -> str:
+    if score.unreadable:
+        return f"the answer could not be read: {answer.fault}"
     if score.undecided:
-        return f"{_WHY[score.undecided]}{f': {answer.fault}' if answer.fault else ''}"
+        return _WHY[score.undecided]
     if score.flags:
         return "; ".join(
             f"{flag.error.value} ({flag.severity.value}"

@@ -10,7 +10,7 @@ def test_an_unreadable_answer_counts_as_not_correct_and_has_no_error(case, mark,
     found = plan_marks(
         [
             answer(case(source="s1"), mark(1.0)),
-            answer(case(source="s2"), mark(None, undecided="unreadable")),
+            answer(case(source="s2"), mark(0.0).model_copy(update={"unreadable": True})),
         ]
     )
     assert (found.correct.mean, found.grade.mean, found.unreadable) == (0.5, 0.5, 1)

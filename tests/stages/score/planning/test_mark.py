@@ -62,11 +62,11 @@ def test_another_plan_without_proven_errors_is_left_to_a_judge() -> None:
     assert (score.correct, score.grade, score.undecided) == (None, None, "no_judge")
 
 
-def test_what_could_not_be_read_has_neither_marks_nor_errors() -> None:
+def test_what_could_not_be_read_has_grade_0_and_no_error() -> None:
     score = mark(case(), PredictedPlan(fault="two JSON objects"))
 
-    assert (score.correct, score.grade, score.flags) == (None, None, ())
-    assert score.undecided == "unreadable"
+    assert (score.correct, score.grade, score.flags) == (False, 0, ())
+    assert (score.unreadable, score.undecided) == (True, "")
 
 
 def test_a_task_that_is_no_planning_case_is_refused(task) -> None:

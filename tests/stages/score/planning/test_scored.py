@@ -181,15 +181,15 @@ def test_a_judge_that_cannot_be_reached_leaves_the_trial_due(scored, wire) -> No
     assert result.score is None
 
 
-def test_an_answer_that_could_not_be_read_is_unscored_and_gains_nothing(scored) -> None:
+def test_an_answer_that_could_not_be_read_scores_0_and_has_no_error(scored) -> None:
     result = scored(case(), PredictedPlan(fault="two JSON objects"))
 
     (leaf,) = result.score.leaves
-    assert (leaf.score, leaf.unscored) == (None, Unscored.UNREADABLE)
+    assert (leaf.score, leaf.unscored) == (0, None)
     assert "two JSON objects" in leaf.reason
     assert result.score.root.planning.flags == ()
-    assert _verdict(result) is TrialVerdict.OPEN
-    assert result.score.root.lower == 0
+    assert _verdict(result) is TrialVerdict.FAILED
+    assert (result.score.root.lower, result.score.root.upper) == (0, 0)
 
 
 def test_who_answers_nothing_has_planned_nothing(scored) -> None:
