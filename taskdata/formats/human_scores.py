@@ -5,7 +5,6 @@ Columns `task`, `leaf`, `annotator` and `score`; where they matter `agent`, `rep
 column named `judge:NAME` holds that judge's score beside a person's.
 """
 
-import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from pydantic import ValidationError
 
 from taskdata.banks.loader import describe
 from taskdata.errors import BadTaskData
-from taskdata.formats.annotation_csv import SHAPE, harmless, read_rows, refuse_faults
+from taskdata.formats.annotation_csv import read_rows, refuse_faults, row_fault, write_rows
 from taskdata.schema.agreement import Rating
 
 JUDGE = "judge:"
@@ -50,15 +49,14 @@ def read_ratings(path: Path) -> list[Rating]:
 
 def write_ratings(ratings: Iterable[Rating], path: Path) -> None:
     """Write ratings as CSV that a spreadsheet opens without computing anything in it."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*REQUIRED, *OPTIONAL])
-        for one in ratings:
-            rater = f"{JUDGE}{one.rater}" if one.is_judge else one.rater
-            facts = [getattr(one, name) for name in OPTIONAL if name != "path"]
-            facts.insert(OPTIONAL.index("path"), json.dumps(one.path) if one.path else "")
-            cells = [one.task, one.leaf, rater, one.score, *facts]
-            writer.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in cells])
+    write_rows(path, (*REQUIRED, *OPTIONAL), map(_row, ratings))
+
+
+def _row(one: Rating) -> list[object]:
+    rater = f"{JUDGE}{one.rater}" if one.is_judge else one.rater
+    facts = [getattr(one, name) for name in OPTIONAL if name != "path"]
+    facts.insert(OPTIONAL.index("path"), json.dumps(one.path) if one.path else "")
+    return [one.task, one.leaf, rater, one.score, *facts]
 
 
 def _is_column(name: str) -> bool:
@@ -67,14 +65,8 @@ def _is_column(name: str) -> bool:
 
 def _ratings(cells: Mapping[str, str]) -> Iterator[Rating | str]:
     """Yield the ratings of a row, or what is wrong with them."""
-    if SHAPE in cells:
-        yield cells[SHAPE]
-        return
-    if long := [name for name, cell in cells.items() if len(cell) > _longest(name)]:
-        yield f"{long[0]}: more than {_longest(long[0])} characters"
-        return
-    if empty := [name for name in REQUIRED if not cells[name]]:
-        yield f"{empty[0]}: is empty"
+    if fault := row_fault(cells, REQUIRED, _longest):
+        yield fault
         return
     facts = {name: cells[name] for name in ("task", "leaf", *OPTIONAL) if cells.get(name)}
     rater = cells["annotator"]

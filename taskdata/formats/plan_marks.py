@@ -5,22 +5,23 @@ spaces, and nothing stands for none. An annotator named `judge:NAME` is a judge.
 `agent`, `repetition`, `source`, `same_as_reference`, `by_code` and `note`.
 """
 
-import csv
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from taskdata.errors import BadTaskData
-from taskdata.formats.annotation_csv import SHAPE, harmless, read_rows, refuse_faults
+from taskdata.formats.annotation_csv import (
+    TrialRatingColumns,
+    read_trial_ratings,
+    row_fault,
+    write_rows,
+)
 from taskdata.schema.plan_agreement import GivenMarks, PlanRating, Trial
 from taskdata.schema.planning_score import PlanError
 
 JUDGE = "judge:"
 REQUIRED = ("task", "annotator", "grade", "errors")
 OPTIONAL = ("agent", "repetition", "source", "same_as_reference", "by_code", "note")
-_COLUMNS = ", ".join((*REQUIRED, *OPTIONAL))
+_COLUMNS = TrialRatingColumns("marks of plans", "marked this plan", REQUIRED, OPTIONAL)
 _FLAGS = {"yes": True, "no": False, "": False}
 _ERRORS = tuple(error.value for error in PlanError)
 _MAX_CELL = 2000
@@ -37,56 +38,28 @@ def read_plan_marks(path: Path, plans: Collection[Trial] | None = None) -> list[
     Raises:
         BadTaskData: if it is no such file, or rows are bad; names their lines and what is wrong.
     """
-    faults: list[str] = []
-    found: dict[tuple[object, ...], tuple[int, PlanRating]] = {}
-    for line, cells in read_rows(path, "marks of plans", _is_column, REQUIRED, _COLUMNS):
-        try:
-            rating = _known(_rating(cells), plans)
-        except ValidationError as exc:
-            faults.append(f"line {line}: {_first_fault(exc)}")
-            continue
-        except ValueError as exc:
-            faults.append(f"line {line}: {exc}")
-            continue
-        other, _ = found.setdefault((rating.trial, rating.rater), (line, rating))
-        if other != line:
-            faults.append(
-                f"line {line}: {rating.rater} marked this plan in line {other}, too; keep one"
-            )
-    refuse_faults(path, faults)
-    if not found:
-        raise BadTaskData(f"{path}: holds no marks")
-    return [rating for _, rating in found.values()]
+    return read_trial_ratings(path, _COLUMNS, lambda cells: _known(_rating(cells), plans))
 
 
 def write_plan_marks(ratings: Iterable[PlanRating], path: Path) -> None:
     """Write marks as CSV that a spreadsheet opens without computing anything in it."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*REQUIRED, *OPTIONAL])
-        for one in ratings:
-            rater = f"{JUDGE}{one.rater}" if one.is_judge else one.rater
-            marks = f"{one.marks.grade:g}", " ".join(one.marks.errors)
-            facts = [_cell(getattr(one, name)) for name in OPTIONAL]
-            writer.writerow([harmless(cell) for cell in (one.task, rater, *marks, *facts)])
+    write_rows(path, _COLUMNS.names, map(_row, ratings))
 
 
-def _cell(value: object) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+def _row(one: PlanRating) -> list[object]:
+    rater = f"{JUDGE}{one.rater}" if one.is_judge else one.rater
+    marks = f"{one.marks.grade:g}", " ".join(one.marks.errors)
+    return [one.task, rater, *marks, *(_cell(getattr(one, name)) for name in OPTIONAL)]
 
 
-def _is_column(name: str) -> bool:
-    return name in (*REQUIRED, *OPTIONAL)
+def _cell(value: object) -> object:
+    return ("yes" if value else "no") if isinstance(value, bool) else value
 
 
 def _rating(cells: Mapping[str, str]) -> PlanRating:
     """Return the marks of a row; ValueError says what is wrong with it."""
-    if SHAPE in cells:
-        raise ValueError(cells[SHAPE])
-    if long := [name for name, cell in cells.items() if len(cell) > _MAX_CELL]:
-        raise ValueError(f"{long[0]}: more than {_MAX_CELL} characters")
-    if empty := [name for name in ("task", "annotator", "grade") if not cells[name]]:
-        raise ValueError(f"{empty[0]}: is empty")
+    if fault := row_fault(cells, ("task", "annotator", "grade"), lambda _: _MAX_CELL):
+        raise ValueError(fault)
     rater = cells["annotator"]
     texts = ("task", "agent", "repetition", "source", "note")
     return PlanRating.model_validate(
@@ -149,10 +122,3 @@ def _require(name: str, given: str, known: Sequence[str]) -> None:
         near = difflib.get_close_matches(given, known, n=1)
         meant = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known[:5])}"
         raise ValueError(f"{name}: {given[:60]!r} has no plan in the run; {meant}")
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors(include_url=False)[0]
-    field = ".".join(str(part) for part in fault["loc"])
-    told = fault["msg"].removeprefix("Value error, ")
-    return f"{field}: {told}" if field else told
