@@ -1,29 +1,16 @@
 """A person labels failed trials blind: labels are stored at once, and unknown ones are refused."""
 
-import re
-from datetime import UTC, datetime
-
 import pytest
 from bs4 import BeautifulSoup
-from starlette.testclient import TestClient
 
 from flows.agreement.label_questions import label_questions
-from flows.config import load_settings
 from flows.serving.annotation.labels import labelling_app
 from stages.prepare.work import first_trial
 from taskdata.errors import Misuse
-from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Check, Checkpoint
 from taskdata.schema.diagnosis import Diagnosis, Evidence, FailureLevels, Label
 from taskdata.schema.label_agreement import GivenLabels
-from taskdata.schema.run import (
-    Deliverable,
-    OutcomeStatus,
-    Run,
-    RunConfig,
-    RunStatus,
-    TrialOutcome,
-)
+from taskdata.schema.run import Deliverable, OutcomeStatus
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
 from taskdata.schema.transcript import (
     Ending,
@@ -33,12 +20,17 @@ from taskdata.schema.transcript import (
     ToolEvent,
     Transcript,
 )
+from tests.flows.serving.annotation.pages import (
+    HOSTILE,
+    LOGIN,
+    NOW,
+    add_run,
+    logged_in,
+    outcome,
+    send,
+)
 
-OURS = "http://127.0.0.1:4713"
-LOGIN = "nightshift:secret"
 AGENT = "react:openai/hidden-name"
-HOSTILE = "<script>alert('owned')</script>\u202e"
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
 TREE = Checkpoint(
     id="root",
     requirement="all",
@@ -74,19 +66,14 @@ def score_of(trial_id):
 def outcome_of(store, trial_id, error=None):
     transcript = store.artifacts.put_bytes(TRANSCRIPT.model_dump_json().encode())
     page = store.artifacts.put_bytes(b"<script>alert(1)</script>")
-    return TrialOutcome(
-        trial_id=trial_id,
-        attempt=1,
-        status=OutcomeStatus.INFRASTRUCTURE if error else OutcomeStatus.FINISHED,
-        ending=None if error else Ending.FINISHED,
-        error=error,
-        final_answer=HOSTILE,
-        deliverables=() if error else (Deliverable(name="a.html", sha256=page, size_bytes=25),),
+    if error:
+        lost = {"status": OutcomeStatus.INFRASTRUCTURE, "ending": None, "error": error}
+        return outcome(trial_id, transcript_sha256=transcript, final_answer=HOSTILE, **lost)
+    return outcome(
+        trial_id,
         transcript_sha256=transcript,
-        sandbox="bubblewrap",
-        code_version="test",
-        started_at=NOW,
-        finished_at=NOW,
+        final_answer=HOSTILE,
+        deliverables=(Deliverable(name="a.html", sha256=page, size_bytes=25),),
     )
 
 
@@ -108,32 +95,22 @@ def diagnosis_of(trial_id, stage):
 
 
 @pytest.fixture
-def store(home, new_task, open_store):
+def store(store, new_task):
     """A run of two agents on four tasks: two trials of each failed, one succeeded, one was lost."""
-    store = open_store(load_settings().address)
     tiers = ("workflow", "atomic", "workflow", "workflow")
     tasks = [new_task(f"task-{n}", checkpoints=TREE, tier=tier) for n, tier in enumerate(tiers)]
-    agents = (AgentSpec.parse(AGENT), AgentSpec.parse("react:openai/other"))
-    run = Run(
-        id="run-1",
-        status=RunStatus.COMPLETED,
-        config=RunConfig(bank="test", agents=agents),
-        release_hash=store.add_release("test", tuple(tasks), {}).hash,
-        code_version="test",
-        created_at=NOW,
-    )
-    store.add_run(run)
+    agents = (AGENT, "react:openai/other")
+    run = add_run(store, tasks, agents)
     for agent in agents:
         for number, task in enumerate(tasks):
-            trial = first_trial(run.id, agent.name, task.content_hash, task, 0)
+            trial = first_trial(run.id, agent, task.content_hash, task, 0)
             store.plan_trials([trial])
             error = "Timeout: the model did not answer" if number == 3 else None
             store.record_outcome(outcome_of(store, trial.id, error))
             if error is None:
                 store.record_score(score_of(trial.id), ())
                 store.record_diagnosis(diagnosis_of(trial.id, None if number == 2 else "reason"))
-    yield store
-    store.close()
+    return store
 
 
 @pytest.fixture
@@ -142,19 +119,13 @@ def served(store):
 
     def serve(annotator="ada", most=None):
         asked = label_questions(store, store.run("run-1"), annotator, most=most)
-        app = labelling_app(store, "run-1", asked, annotator, LOGIN)
-        client = TestClient(app, base_url=OURS, follow_redirects=False)
-        client.auth = tuple(LOGIN.split(":"))
-        return client
+        return logged_in(labelling_app(store, "run-1", asked, annotator, LOGIN))
 
     return serve
 
 
-def post(client, number, origin=OURS, token=None, **fields):
-    page = client.get(f"/trial/{number}").text
-    token = token or re.search(r'name="token" value="(\w+)"', page)[1]
-    headers = {"origin": origin}
-    return client.post(f"/trial/{number}", data={"token": token, **fields}, headers=headers)
+def post(client, number, **fields):
+    return send(client, f"/trial/{number}", **fields)
 
 
 def of_task(client, store, task_id, annotator="ada"):

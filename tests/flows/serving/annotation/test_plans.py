@@ -1,27 +1,21 @@
 """A person marks plans blind: marks are stored at once, and those that do not fit are refused."""
 
-import re
-from datetime import UTC, datetime
-
 import pytest
 from bs4 import BeautifulSoup
-from starlette.testclient import TestClient
 
 from flows.agreement.plan_questions import plan_questions
-from flows.config import load_settings
 from flows.serving.annotation.plans import marking_app
 from stages.prepare.work import first_trial
 from stages.score.planning.mark import mark
 from stages.score.planning.scored import root_of
 from taskdata.errors import Misuse
-from taskdata.schema.agent import AgentSpec
 from taskdata.schema.input_file import InputFile
 from taskdata.schema.plan_agreement import GivenMarks
 from taskdata.schema.planning import GradeRule, PlanReference
 from taskdata.schema.planning_score import PredictedPlan
-from taskdata.schema.run import OutcomeStatus, Run, RunConfig, RunStatus, TrialOutcome
 from taskdata.schema.scores import TrialScore
 from taskdata.schema.transcript import Ending, Transcript
+from tests.flows.serving.annotation.pages import HOSTILE, LOGIN, add_run, logged_in, outcome, send
 from tests.price_cases import (
     CHAIN,
     SECRET,
@@ -34,19 +28,14 @@ from tests.price_cases import (
     unsolvable,
 )
 
-OURS = "http://127.0.0.1:4713"
-LOGIN = "nightshift:secret"
 AGENT, OTHER = "planner:openai/hidden-name", "planner:openai/other"
-HOSTILE = "<script>alert('owned')</script>\u202e"
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
 DISTRACTED = answer(action("find_review", item=HOSTILE), *CHAIN)
 RULE = GradeRule(requirement="Both prices are added.")
 
 
 @pytest.fixture
-def store(home, open_store):
+def store(store):
     """A run of two agents on five cases; code has marked the answers, one could not be read."""
-    store = open_store(load_settings().address)
     sheet = InputFile(
         path="in/prices.txt", sha256=store.artifacts.put_bytes(b"lamp 30"), size_bytes=7
     )
@@ -61,41 +50,19 @@ def store(home, open_store):
         (unsolvable(), PredictedPlan(final_answer="150")),
         (case("unreadable"), PredictedPlan(fault="two JSON objects")),
     )
-    agents = (AgentSpec.parse(AGENT), AgentSpec.parse(OTHER))
-    run = Run(
-        id="run-1",
-        status=RunStatus.COMPLETED,
-        config=RunConfig(bank="test", agents=agents),
-        release_hash=store.add_release("test", tuple(task for task, _ in given), {}).hash,
-        code_version="test",
-        created_at=NOW,
-    )
-    store.add_run(run)
-    for agent in agents:
+    run = add_run(store, [task for task, _ in given], (AGENT, OTHER))
+    for agent in (AGENT, OTHER):
         for task, predicted in given:
-            trial = first_trial(run.id, agent.name, task.content_hash, task, 0)
+            trial = first_trial(run.id, agent, task.content_hash, task, 0)
             store.plan_trials([trial])
             transcript = Transcript(
                 events=(), final_answer="", ending=Ending.FINISHED, predicted_plan=predicted
             )
             kept = store.artifacts.put_bytes(transcript.model_dump_json().encode())
-            store.record_outcome(
-                TrialOutcome(
-                    trial_id=trial.id,
-                    attempt=1,
-                    status=OutcomeStatus.FINISHED,
-                    ending=Ending.FINISHED,
-                    transcript_sha256=kept,
-                    sandbox="bubblewrap",
-                    code_version="test",
-                    started_at=NOW,
-                    finished_at=NOW,
-                )
-            )
+            store.record_outcome(outcome(trial.id, transcript_sha256=kept))
             root = root_of(task, predicted, mark(task, predicted))
             store.record_score(TrialScore(trial_id=trial.id, root=root, scorer_version="1"), ())
-    yield store
-    store.close()
+    return store
 
 
 @pytest.fixture
@@ -104,19 +71,13 @@ def served(store):
 
     def serve(annotator="ada"):
         asked = plan_questions(store, store.run("run-1"), annotator)
-        app = marking_app(store, "run-1", asked, annotator, LOGIN)
-        client = TestClient(app, base_url=OURS, follow_redirects=False)
-        client.auth = tuple(LOGIN.split(":"))
-        return client
+        return logged_in(marking_app(store, "run-1", asked, annotator, LOGIN))
 
     return serve
 
 
-def post(client, number, origin=OURS, token=None, **fields):
-    page = client.get(f"/plan/{number}").text
-    token = token or re.search(r'name="token" value="(\w+)"', page)[1]
-    headers = {"origin": origin}
-    return client.post(f"/plan/{number}", data={"token": token, **fields}, headers=headers)
+def post(client, number, **fields):
+    return send(client, f"/plan/{number}", **fields)
 
 
 def of_task(store, task_id, annotator="ada"):

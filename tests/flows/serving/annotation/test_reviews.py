@@ -1,29 +1,16 @@
 """A person reviews tasks on local pages: blind, from our own page only, whatever a task says."""
 
-import re
-
 import pytest
-from starlette.testclient import TestClient
 
-from flows.config import load_settings
 from flows.serving.annotation.reviews import review_app
 from stages.release.review import awaiting
 from taskdata.schema.construct import CandidateStatus, Construction
 from taskdata.schema.input_file import InputFile
 from taskdata.schema.review import ChecklistItem
 from taskdata.schema.seed import SeedQuery
+from tests.flows.serving.annotation.pages import HOSTILE, LOGIN, logged_in, send
 
-OURS = "http://127.0.0.1:4713"
-LOGIN = "nightshift:secret"
-HOSTILE = "<script>alert('owned')</script>\u202e"
 YES = dict.fromkeys(ChecklistItem, "yes")
-
-
-@pytest.fixture
-def store(home, open_store):
-    store = open_store(load_settings().address)
-    yield store
-    store.close()
 
 
 @pytest.fixture
@@ -48,19 +35,13 @@ def served(store, waiting):
     """The server as a reviewer sees it, logged in."""
 
     def serve(reviewer="ada"):
-        app = review_app(store, awaiting(store), reviewer, LOGIN)
-        client = TestClient(app, base_url=OURS, follow_redirects=False)
-        client.auth = tuple(LOGIN.split(":"))
-        return client
+        return logged_in(review_app(store, awaiting(store), reviewer, LOGIN))
 
     return serve
 
 
-def post(client, number, origin=OURS, **fields):
-    page = client.get(f"/task/{number}").text
-    token = re.search(r'name="token" value="(\w+)"', page)[1]
-    data = {"token": token, "verdict": "approve", "comment": ""} | fields
-    return client.post(f"/task/{number}", data=data, headers={"origin": origin})
+def post(client, number, **fields):
+    return send(client, f"/task/{number}", **{"verdict": "approve", "comment": "", **fields})
 
 
 def test_a_task_is_shown_whole_and_as_text(served, waiting):
@@ -144,8 +125,7 @@ def test_what_does_not_fit_is_said_and_not_stored(served, store, fields, says):
 def test_forms_of_other_pages_are_refused(served, store):
     client = served()
     assert post(client, 1, origin="http://evil.example", **YES).status_code == 403
-    data = {"token": "0" * 64, "verdict": "approve", **YES}
-    assert client.post("/task/1", data=data, headers={"origin": OURS}).status_code == 403
+    assert post(client, 1, token="0" * 64, **YES).status_code == 403
     client.auth = None
     assert client.get("/task/1").status_code == 401
     assert store.reviews("c-hostile") == []

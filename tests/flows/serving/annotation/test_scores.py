@@ -1,34 +1,27 @@
 """A person scores leaves blind: each score is stored at once, and from our own page only."""
 
 import re
-from datetime import UTC, datetime
 
 import pytest
-from starlette.testclient import TestClient
 
 from flows.agreement.questions import questions
-from flows.config import load_settings
 from flows.serving.annotation.scores import annotation_app
 from stages.prepare.work import first_trial
 from taskdata.errors import Misuse
-from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
-from taskdata.schema.run import (
-    Deliverable,
-    OutcomeStatus,
-    Run,
-    RunConfig,
-    RunStatus,
-    TrialOutcome,
-)
+from taskdata.schema.run import Deliverable
 from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
-from taskdata.schema.transcript import Ending
+from tests.flows.serving.annotation.pages import (
+    HOSTILE,
+    LOGIN,
+    add_run,
+    logged_in,
+    outcome,
+    send,
+    token_of,
+)
 
-OURS = "http://127.0.0.1:4713"
-LOGIN = "nightshift:secret"
 AGENT = "react:openai/hidden-name"
-HOSTILE = "<script>alert('owned')</script>\u202e"
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
 TREE = Checkpoint(
     id="root",
     requirement="all",
@@ -61,43 +54,19 @@ def score_of(trial_id):
 
 
 @pytest.fixture
-def store(home, new_task, open_store):
+def store(store, new_task):
     """A run of one agent on three tasks, with a hostile answer and a hostile file."""
-    store = open_store(load_settings().address)
     tasks = [new_task(f"task-{n}", checkpoints=TREE) for n in range(3)]
-    run = Run(
-        id="run-1",
-        status=RunStatus.COMPLETED,
-        config=RunConfig(
-            bank="test", agents=(AgentSpec.parse(AGENT), AgentSpec.parse("reference"))
-        ),
-        release_hash=store.add_release("test", tuple(tasks), {}).hash,
-        code_version="test",
-        created_at=NOW,
-    )
-    store.add_run(run)
+    run = add_run(store, tasks, (AGENT, "reference"))
     page = store.artifacts.put_bytes(b"<script>alert(1)</script>")
     for agent in (AGENT, "reference"):
         for task in tasks:
             trial = first_trial(run.id, agent, task.content_hash, task, 0)
             store.plan_trials([trial])
-            store.record_outcome(
-                TrialOutcome(
-                    trial_id=trial.id,
-                    attempt=1,
-                    status=OutcomeStatus.FINISHED,
-                    ending=Ending.FINISHED,
-                    final_answer=HOSTILE,
-                    deliverables=(Deliverable(name='<b>"page.html', sha256=page, size_bytes=25),),
-                    sandbox="bubblewrap",
-                    code_version="test",
-                    started_at=NOW,
-                    finished_at=NOW,
-                )
-            )
+            files = (Deliverable(name='<b>"page.html', sha256=page, size_bytes=25),)
+            store.record_outcome(outcome(trial.id, final_answer=HOSTILE, deliverables=files))
             store.record_score(score_of(trial.id), ())
-    yield store
-    store.close()
+    return store
 
 
 @pytest.fixture
@@ -106,22 +75,13 @@ def served(store):
 
     def serve(annotator="ada", **chosen):
         asked = questions(store, store.run("run-1"), annotator, **chosen)
-        app = annotation_app(store, "run-1", asked, annotator, LOGIN)
-        client = TestClient(app, base_url=OURS, follow_redirects=False)
-        client.auth = tuple(LOGIN.split(":"))
-        return client
+        return logged_in(annotation_app(store, "run-1", asked, annotator, LOGIN))
 
     return serve
 
 
-def token_of(page):
-    return re.search(r'name="token" value="(\w+)"', page.text)[1]
-
-
-def post(client, number, score, origin=OURS, token=None):
-    token = token_of(client.get(f"/leaf/{number}")) if token is None else token
-    headers = {} if origin is None else {"origin": origin}
-    return client.post(f"/leaf/{number}", data={"token": token, "score": score}, headers=headers)
+def post(client, number, score, **asked):
+    return send(client, f"/leaf/{number}", score=score, **asked)
 
 
 def test_neither_agent_nor_verdict_is_on_the_page(served):
