@@ -8,29 +8,25 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from environments.models.capabilities import capabilities_of
-from environments.models.faults import ConversationRefused, ConversationTooLong, NoAnswerInTime
+from environments.models.faults import ConversationRefused, ConversationTooLong
 from environments.models.money.prices import price_of
-from environments.models.retry import is_hung
-from environments.ports import Media, Message, ModelClient, ModelReply, ModelRequest
+from environments.ports import Media, Message, ModelReply, ModelRequest
 from environments.toolkit.turns import TurnSize
 from environments.tools.session.finish import ENDING_TOOLS
 from environments.tools.session.looking_back import HISTORY
 from environments.tools.session.managing_context import MANAGE_CONTEXT
 from stages.execute.assignment import Assignment
 from stages.execute.dialogue import prompts
+from stages.execute.dialogue.asking import TrialModel
 from stages.execute.dialogue.budget import HarnessBudget
 from stages.execute.dialogue.context import Context, ContextWindow
 from stages.execute.dialogue.corrections import missing_files
 from stages.execute.dialogue.inputs import ShownInput
 from stages.execute.dialogue.pictures import as_media, sees_pictures
 from stages.execute.dialogue.talk import answered
-from taskdata.errors import BudgetExhausted, Misuse, ModelRejected, ModelUnavailable
+from taskdata.errors import Misuse, ModelRejected
 from taskdata.schema.tool import ToolErrorKind, ToolResult
 from taskdata.schema.transcript import Ending, GivenStep, Prediction, ToolCall, Transcript
-
-MAX_REPLY_SECONDS = 3600.0
-"""Longest wait for one reply with all its retries, even if the trial has more time left: no model
-thinks longer, so a longer wait is the provider's fault."""
 
 _REFUSED = "the model refused to answer"
 _LOOK_BACK = f"{HISTORY} finds what happened in them."
@@ -77,10 +73,10 @@ class Conversation:
         model = assignment.agent.model
         if assignment.model is None or model is None:
             raise Misuse(f"agent {assignment.agent.name!r}: its harness needs a model")
-        self._model: ModelClient = assignment.model
         self._assignment = assignment
         self._journal = assignment.journal
         self._meter = HarnessBudget(assignment.agent.budget, price=price_of(model))
+        self._model = TrialModel(assignment.model, self._meter, self._journal)
         self._native_tools = native_tools
         self._stop = stop
         self._reply_schema = reply_schema
@@ -220,60 +216,39 @@ class Conversation:
         self._watch_window()
         self.refusal = _REFUSED
         while True:
-            if (ending := self._meter.exhausted()) is not None:
-                return ending
             started_at = datetime.now(UTC)
-            seconds = min(MAX_REPLY_SECONDS, self._meter.seconds_left)
-            async with self._meter.reserved(self._request(seconds)) as request:
-                if isinstance(request, Ending):
-                    return request
-                reply = await self._asked(request, seconds, started_at)
-            if reply is not None:
+            try:
+                reply = await self._model.reply(self._request)
+            except ModelRejected as exc:
+                if not self._changes_request(exc):
+                    return self._refused(exc)
+                continue
+            if isinstance(reply, Ending):
                 return reply
+            self._take(reply, started_at)
+            return Ending.REFUSED if reply.stop_reason == "refused" else reply
 
-    async def _asked(
-        self, request: ModelRequest, seconds: float, started_at: datetime
-    ) -> ModelReply | Ending | None:
-        """Return the reply to a request or the ending; None: the request was changed, ask again."""
-        try:
-            reply = await self._model.reply(request)
-        except (ModelRejected, ModelUnavailable, BudgetExhausted) as exc:
-            self._meter.count_failed(exc.failed_attempts)
-            self._journal.no_reply(exc.failed_attempts)
-            return self._without_reply(exc, seconds)
-        except asyncio.CancelledError:
-            self._journal.no_reply(request.failed)
-            raise
-        self._take(request, reply, started_at)
-        return Ending.REFUSED if reply.stop_reason == "refused" else reply
+    def _changes_request(self, fault: ModelRejected) -> bool:
+        """Leave out what the provider may have turned down; return False if it refuses the content.
 
-    def _without_reply(
-        self, fault: ModelRejected | ModelUnavailable | BudgetExhausted, seconds: float
-    ) -> Ending | None:
-        """Return the ending of a trial without a reply; None: the request was changed, ask again.
-
-        Raises the fault if it is not the agent's.
+        Raises the fault if it is not the agent's and nothing could be left out.
         """
         if isinstance(fault, ConversationTooLong):
-            if self._shorten() or self._hide_files():
-                return None
-            self.refusal = "the conversation is too long for the model"
-            return self._refused(f"The conversation cannot go on: {fault}")
+            return self._shorten() or self._hide_files()
         if isinstance(fault, ConversationRefused):
-            return self._refused(f"The provider refused: {fault}")
-        # No attempt failed: the model is slow, and the agent's own time is up.
-        own_time = isinstance(fault, NoAnswerInTime) and seconds < MAX_REPLY_SECONDS
-        if own_time and not is_hung(seconds, self._journal.slowest_reply_seconds):
-            return Ending.OUT_OF_TIME
+            return False
         # A provider that has answered before accepts the files, so they are not the reason.
-        turned_down = isinstance(fault, ModelRejected) and not self._context.turns
-        if turned_down and self._hide_files():
-            return None
-        if isinstance(fault, ModelRejected) and self._hide_pictures():
-            return None
+        if not self._context.turns and self._hide_files():
+            return True
+        if self._hide_pictures():
+            return True
         raise fault
 
-    def _refused(self, notice: str) -> Ending:
+    def _refused(self, fault: ModelRejected) -> Ending:
+        notice = f"The provider refused: {fault}"
+        if isinstance(fault, ConversationTooLong):
+            self.refusal = "the conversation is too long for the model"
+            notice = f"The conversation cannot go on: {fault}"
         # Recorded as a turn, as if the model itself had refused.
         self._context.begin_turn(Message("assistant", ""))
         self._journal.message("system", notice)
@@ -358,10 +333,9 @@ class Conversation:
             timeout_seconds=seconds,
         )
 
-    def _take(self, request: ModelRequest, reply: ModelReply, started_at: datetime) -> None:
+    def _take(self, reply: ModelReply, started_at: datetime) -> None:
         self._remedies = 0
         self._pictures_were_taken |= self._sees and self._context.shows_pictures
-        self._meter.count(request, reply)
         self._journal.model_call(reply, started_at)
         self._context.begin_turn(
             Message("assistant", reply.text, tool_calls=reply.tool_calls, replay=reply.replay)

@@ -1,21 +1,20 @@
 """Asks an agent's model for a plan and, if wanted, once for a better one."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-from environments.models.faults import ConversationRefused, ConversationTooLong, NoAnswerInTime
-from environments.models.retry import is_hung
+from environments.models.faults import ConversationRefused, ConversationTooLong
 from environments.ports import Message, ModelClient, ModelReply, ModelRequest
 from stages.execute.dialogue import prompts
+from stages.execute.dialogue.asking import TrialModel
 from stages.execute.dialogue.budget import HarnessBudget
-from stages.execute.dialogue.conversation import MAX_REPLY_SECONDS
 from stages.execute.dialogue.inputs import ShownInput
 from stages.execute.dialogue.journal import Journal
 from stages.execute.planning.reading import MAX_STEPS, plan_schema, read_plan
-from taskdata.errors import BadTaskData, BudgetExhausted, ModelRejected, ModelUnavailable
+from taskdata.errors import BadTaskData, ModelRejected
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.plan import Plan, PlanReply, PlanVersion
 from taskdata.schema.task import TaskBrief
@@ -118,44 +117,22 @@ class Planner:
         self, messages: Sequence[Message], schema: dict[str, Any] | None
     ) -> ModelReply | Ending | str:
         """Return the model's reply, the limit that allows none, or why the provider refuses it."""
+        model = TrialModel(self.model, self.meter, self.journal)
         while True:
-            if (ending := self.meter.exhausted()) is not None:
-                return ending
-            seconds = min(MAX_REPLY_SECONDS, self.meter.seconds_left)
-            async with self.meter.reserved(self._request(messages, schema, seconds)) as request:
-                if isinstance(request, Ending):
-                    return request
-                try:
-                    return await self._answered(request)
-                except (ModelRejected, ModelUnavailable, BudgetExhausted) as exc:
-                    self.meter.count_failed(exc.failed_attempts)
-                    self.journal.no_reply(exc.failed_attempts)
-                    # As when the agent works: what a provider turns down may be the files.
-                    plain = tuple(replace(message, media=()) for message in messages)
-                    if not isinstance(exc, ModelRejected) or plain == tuple(messages):
-                        return self._without_reply(exc, seconds)
+            try:
+                reply = await model.reply(partial(self._request, messages, schema))
+            except ModelRejected as exc:
+                # As when the agent works: what a provider turns down may be the files.
+                plain = tuple(replace(message, media=()) for message in messages)
+                if plain != tuple(messages):
                     messages = plain
-
-    def _without_reply(
-        self, fault: ModelRejected | ModelUnavailable | BudgetExhausted, seconds: float
-    ) -> Ending | str:
-        """Return why there is no reply if that is the agent's own; raise any other fault."""
-        if isinstance(fault, (ConversationTooLong, ConversationRefused)):
-            return f"the provider refused: {fault}"
-        own_time = isinstance(fault, NoAnswerInTime) and seconds < MAX_REPLY_SECONDS
-        if own_time and not is_hung(seconds, self.journal.slowest_reply_seconds):
-            return Ending.OUT_OF_TIME
-        raise fault
-
-    async def _answered(self, request: ModelRequest) -> ModelReply:
-        try:
-            reply = await self.model.reply(request)
-        except asyncio.CancelledError:
-            self.journal.no_reply(request.failed)
-            raise
-        self.meter.count(request, reply)
-        self.journal.heard(reply)
-        return reply
+                    continue
+                if isinstance(exc, (ConversationTooLong, ConversationRefused)):
+                    return f"the provider refused: {exc}"
+                raise
+            if isinstance(reply, ModelReply):
+                self.journal.heard(reply)
+            return reply
 
     def _request(
         self, messages: Sequence[Message], schema: dict[str, Any] | None, seconds: float
