@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -21,7 +20,7 @@ from stages.execute.dialogue.asking import TrialModel
 from stages.execute.dialogue.budget import HarnessBudget
 from stages.execute.dialogue.context import Context, ContextWindow
 from stages.execute.dialogue.corrections import missing_files
-from stages.execute.dialogue.inputs import ShownInput
+from stages.execute.dialogue.inputs import ShownInput, with_files
 from stages.execute.dialogue.pictures import as_media, sees_pictures
 from stages.execute.dialogue.talk import answered
 from taskdata.errors import Misuse, ModelRejected
@@ -108,10 +107,7 @@ class Conversation:
     ) -> tuple[Message, ...]:
         """Record and return the opening; files are attached to its last message."""
         *before, task = opening
-        if shown:
-            names = ", ".join(item.file.name for item in shown)
-            text = f"{task.text}\n\nShown with this message, in this order: {names}"
-            task = replace(task, text=text, media=tuple(item.media for item in shown))
+        task = with_files(task, shown)
         for message in before:
             role: Literal["system", "user"] = "user" if message.role == "user" else "system"
             # A reply in the opening is part of an example, so the transcript records it as a

@@ -3,11 +3,11 @@
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from environments.models.capabilities import native_inputs
-from environments.ports import Media, MediaType
+from environments.ports import Media, MediaType, Message
 from environments.toolkit.media_types import media_type_of
 from stages.execute.assignment import Assignment
 from taskdata.schema.agent import InputKind
@@ -86,3 +86,12 @@ def _shown(name: str, data: bytes, media_type: MediaType) -> ShownInput:
         Media(media_type, data, PurePosixPath(name).name),
         ShownFile(name=name, sha256=digest, media_type=media_type),
     )
+
+
+def with_files(message: Message, shown: Sequence[ShownInput]) -> Message:
+    """Return the message with the files attached, and named in their order."""
+    if not shown:
+        return message
+    names = ", ".join(item.file.name for item in shown)
+    text = f"{message.text}\n\nShown with this message, in this order: {names}"
+    return replace(message, text=text, media=tuple(item.media for item in shown))

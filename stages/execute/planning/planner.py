@@ -11,7 +11,7 @@ from environments.ports import Message, ModelClient, ModelReply, ModelRequest
 from stages.execute.dialogue import prompts
 from stages.execute.dialogue.asking import TrialModel
 from stages.execute.dialogue.budget import HarnessBudget
-from stages.execute.dialogue.inputs import ShownInput
+from stages.execute.dialogue.inputs import ShownInput, with_files
 from stages.execute.dialogue.journal import Journal
 from stages.execute.planning.reading import MAX_STEPS, plan_schema, read_plan
 from taskdata.errors import BadTaskData, ModelRejected
@@ -62,10 +62,7 @@ class Planner:
             BudgetExhausted: the run's money is used up.
         """
         *before, task = prompts.opening(PLAN_PROMPT, brief, self.tools, max_steps=MAX_STEPS)
-        if shown:
-            names = ", ".join(item.file.name for item in shown)
-            text = f"{task.text}\n\nShown with this message, in this order: {names}"
-            task = replace(task, text=text, media=tuple(item.media for item in shown))
+        task = with_files(task, shown)
         schema = self._schema(refines=False)
         draft = await self._version((*before, task), schema, lambda made: Plan(draft=made))
         if isinstance(draft, Ending):
