@@ -34,17 +34,11 @@ from taskdata.schema.diagnosis import (
     FailureType,
     Taxonomy,
 )
+from taskdata.schema.effort import CallEffort
 from taskdata.schema.estimate import Estimate
 from taskdata.schema.gate import GateResult
 from taskdata.schema.planning_summary import PlanningSummary
-from taskdata.schema.run import (
-    CallEffort,
-    OutcomeStatus,
-    Run,
-    StageReport,
-    TrialOutcome,
-    TrialResult,
-)
+from taskdata.schema.run import OutcomeStatus, Run, StageReport, TrialOutcome, TrialResult
 from taskdata.schema.success import SuccessRule
 from taskdata.schema.summary import (
     AgentComparison,

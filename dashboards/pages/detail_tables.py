@@ -6,8 +6,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from taskdata.schema.agent_detail import AgentDetail, GroupResult, ServerGroup
 from taskdata.schema.estimate import Estimate
-from taskdata.schema.summary import AgentDetail, AgentSummary, GroupResult, ServerGroup
+from taskdata.schema.summary import AgentSummary
 
 SHARE = "share"
 """The form of a figure that is a share of 0-1."""

@@ -9,7 +9,7 @@ from typing import IO, Literal
 
 from pydantic import ValidationError
 
-from environments.ports import SearchHit, SearchProvider
+from environments.search.ports import SearchHit, SearchProvider
 from taskdata.errors import Misuse, ToolUnavailable
 from taskdata.schema.base import Value
 

@@ -4,7 +4,7 @@ import html
 import re
 
 from environments.models.wire.arguments import clean_text
-from environments.ports import SearchHit
+from environments.search.ports import SearchHit
 
 MAX_TITLE_CHARS = 200
 MAX_URL_CHARS = 500

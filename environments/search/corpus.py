@@ -15,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from environments.ports import SearchHit
 from environments.search.cleaning import clean_hit
+from environments.search.ports import SearchHit
 from taskdata.errors import Misuse
 
 _MAX_DOCUMENTS = 200_000

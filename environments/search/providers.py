@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from environments.models.keys import required_key
-from environments.ports import SearchProvider
 from environments.search.cassette import Recorded, require_cassette
 from environments.search.corpus import open_corpus, require_corpus
+from environments.search.ports import SearchProvider
 from environments.search.web import SERPER_KEY, TAVILY_KEY, Serper, Tavily
 from taskdata.errors import Misuse
 from taskdata.schema.tool_backends import ToolBackends

@@ -6,9 +6,9 @@ from pydantic import Field
 
 from environments.models.retry import RetryPolicy
 from environments.models.wire.reading import Wire
-from environments.ports import SearchHit
 from environments.search.cleaning import clean_hit
 from environments.search.http import SearchService
+from environments.search.ports import SearchHit
 
 SERPER_KEY = "SERPER_API_KEY"
 TAVILY_KEY = "TAVILY_API_KEY"

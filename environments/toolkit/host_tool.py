@@ -14,7 +14,8 @@ from typing import Any, Protocol, TypeVar
 from pydantic import ValidationError
 
 from environments.models.faults import ConversationRefused, ConversationTooLong, TooDear
-from environments.ports import Generated, ModelReply, ModelRequest, Sandbox, SearchHit
+from environments.ports import Generated, ModelReply, ModelRequest, Sandbox
+from environments.search.ports import SearchHit
 from environments.toolkit.definition import (
     MAX_RESULT_CHARS,
     A,

@@ -10,7 +10,8 @@ from environments.models.record.client import RecordedClient
 from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
 from environments.models.registry import ModelClients, require_model
-from environments.ports import ImageModel, ModelClient, SearchProvider, VideoModel
+from environments.ports import ImageModel, ModelClient, VideoModel
+from environments.search.ports import SearchProvider
 from environments.search.providers import open_search, require_search
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec

@@ -11,9 +11,9 @@ from quality.breakdowns.turns import turn_groups
 from quality.breakdowns.verification import verification_groups
 from quality.success import SUCCESS_THRESHOLDS, root_sr, successes_by_repetition
 from taskdata.schema.agent import AgentSpec
+from taskdata.schema.agent_detail import AgentDetail, Spread
 from taskdata.schema.run import OutcomeStatus, TrialResult
 from taskdata.schema.success import SuccessRule
-from taskdata.schema.summary import AgentDetail, Spread
 from taskdata.schema.task import Capability, Task
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from quality.breakdowns.leaves import leaf_scores
 from quality.statistics.intervals import clustered_mean, clustered_share
 from quality.success import root_sr
+from taskdata.schema.agent_detail import GroupResult
 from taskdata.schema.package import Difficulty, Family
 from taskdata.schema.run import TrialResult
 from taskdata.schema.success import SuccessRule
-from taskdata.schema.summary import GroupResult
 from taskdata.schema.task import Task
 
 Grouping = Callable[[Task], set[str]]

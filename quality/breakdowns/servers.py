@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from quality.breakdowns.effort import per_trial
 from quality.success import root_sr
+from taskdata.schema.agent_detail import ServerGroup
 from taskdata.schema.run import TrialResult
 from taskdata.schema.success import SuccessRule
-from taskdata.schema.summary import ServerGroup
 from taskdata.schema.task import Task
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 from quality.statistics.intervals import clustered_share
 from quality.success import root_sr
+from taskdata.schema.agent_detail import FaultSplit
 from taskdata.schema.estimate import Estimate
 from taskdata.schema.run import TrialOutcome, TrialResult
 from taskdata.schema.success import SuccessRule
-from taskdata.schema.summary import FaultSplit
 from taskdata.schema.tool import ToolErrorKind
 from taskdata.schema.tool_use import ToolUse
 

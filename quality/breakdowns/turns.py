@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from quality.success import root_sr
+from taskdata.schema.agent_detail import TurnGroup
 from taskdata.schema.run import TrialResult
 from taskdata.schema.success import SuccessRule
-from taskdata.schema.summary import TurnGroup
 
 _NAMES = ("easy", "medium", "hard")
 

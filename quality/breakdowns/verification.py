@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from quality.statistics.intervals import clustered_share
 from quality.success import root_sr
+from taskdata.schema.agent_detail import VerificationGroup
 from taskdata.schema.run import TrialResult
 from taskdata.schema.self_verification import SelfVerification
 from taskdata.schema.success import SuccessRule
-from taskdata.schema.summary import VerificationGroup
 
 
 def verification_groups(

@@ -12,7 +12,8 @@ from stages.prepare.work import can_play, repetitions
 from stages.refine.critique import largest_request
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.arms import ASKING_ARMS, SELF_ARMS
-from taskdata.schema.run import CallEffort, RunConfig
+from taskdata.schema.effort import CallEffort
+from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Task
 from taskdata.store import Store
 

@@ -25,7 +25,8 @@ from stages.execute.planning.planner import most_plan_calls
 from stages.prepare.work import can_play, repetitions
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.base import Value
-from taskdata.schema.run import PastEffort, RunConfig
+from taskdata.schema.effort import PastEffort
+from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Task
 from taskdata.store import Store
 

@@ -14,8 +14,9 @@ from stages.score.judging.sight import Sight, sight_of
 from stages.score.planning.question import largest_plan_request
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Judge
+from taskdata.schema.effort import CallEffort
 from taskdata.schema.panel import JudgeSpec
-from taskdata.schema.run import CallEffort, RunConfig
+from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Task
 from taskdata.store import Store
 

@@ -9,7 +9,8 @@ from stages.diagnose.labelling.labeller import MAX_ASKS
 from stages.diagnose.labelling.shown import largest_request
 from stages.prepare.estimate import NOTHING, Effort, LabellerEstimate, trials_per_task
 from stages.prepare.work import can_play
-from taskdata.schema.run import CallEffort, RunConfig
+from taskdata.schema.effort import CallEffort
+from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Task
 from taskdata.store import Store
 

@@ -15,8 +15,9 @@ from stages.execute.dialogue.simulated_user import (
 )
 from stages.execute.harness import harness_kind
 from stages.prepare.estimate import NOTHING, Effort, UserEstimate, trials_per_task
+from taskdata.schema.effort import CallEffort
 from taskdata.schema.package import SimulatedUser
-from taskdata.schema.run import CallEffort, RunConfig
+from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Task
 from taskdata.store import Store
 

@@ -7,8 +7,9 @@ import sqlalchemy as sa
 from sqlmodel import col, select
 
 from taskdata.schema.agent import ModelSpec
+from taskdata.schema.effort import CallEffort
 from taskdata.schema.model_call import NO_REPLY, CallPurpose, ModelCall
-from taskdata.schema.run import CallEffort, OutcomeStatus
+from taskdata.schema.run import OutcomeStatus
 from taskdata.schema.transcript import Usage
 from taskdata.store.connection import StoreConnection
 from taskdata.tables import ModelCallRow, OutcomeRow, RunRow, TrialRow

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import sqlalchemy as sa
 
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels
+from taskdata.schema.effort import CallEffort
 from taskdata.schema.model_call import CallPurpose
-from taskdata.schema.run import CallEffort, Deliverable, Trial, TrialOutcome, TrialResult
+from taskdata.schema.run import Deliverable, Trial, TrialOutcome, TrialResult
 from taskdata.store.attempts import (
     DELIVERABLES,
     FILES,

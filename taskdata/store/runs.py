@@ -13,11 +13,11 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
+from taskdata.schema.effort import PastEffort
 from taskdata.schema.gate import TASKS, ExpectationOutcome, GateResult
 from taskdata.schema.model_call import NO_REPLY
 from taskdata.schema.run import (
     OutcomeStatus,
-    PastEffort,
     Run,
     RunConfig,
     RunFigures,

@@ -6,7 +6,8 @@ import pytest
 from quality.summary import summarise
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage, FailureType
-from taskdata.schema.run import CallEffort, Run, RunConfig, RunStatus, TrialResult
+from taskdata.schema.effort import CallEffort
+from taskdata.schema.run import Run, RunConfig, RunStatus, TrialResult
 from taskdata.schema.scores import Unscored
 from taskdata.schema.summary import AgentSummary, Missing, RunSummary
 from taskdata.schema.task import Task

@@ -14,10 +14,10 @@ from taskdata import tables
 from taskdata.errors import BadTaskData, Misuse, NightshiftError, StoreUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage
+from taskdata.schema.effort import CallEffort
 from taskdata.schema.gate import GateResult
 from taskdata.schema.model_call import CallPurpose, ModelCall
 from taskdata.schema.run import (
-    CallEffort,
     Deliverable,
     OutcomeStatus,
     RunStatus,

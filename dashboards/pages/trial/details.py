@@ -19,7 +19,8 @@ from dashboards.pages.trial.transcript import entries
 from dashboards.pages.trial_rows import state
 from taskdata.errors import NightshiftError
 from taskdata.schema.diagnosis import Diagnosis, placed
-from taskdata.schema.run import CallEffort, Trial, TrialResult
+from taskdata.schema.effort import CallEffort
+from taskdata.schema.run import Trial, TrialResult
 from taskdata.schema.scores import LeafScore, NodeScore
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript, Usage

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from environments.ports import SearchHit
+from environments.search.ports import SearchHit
 from environments.toolkit.definition import Arguments
 from environments.toolkit.host_tool import HostCall, HostDefinition
 from environments.toolkit.services import Service

@@ -6,9 +6,10 @@ import pytest
 
 from dashboards.pages.answers import answers
 from taskdata.schema.deadlines import NIGHT_DEADLINE
+from taskdata.schema.effort import CallEffort
 from taskdata.schema.estimate import Estimate
 from taskdata.schema.gate import GateResult
-from taskdata.schema.run import CallEffort, RunStatus
+from taskdata.schema.run import RunStatus
 from taskdata.schema.summary import AgentComparison, Missing, RunHeader, RunSummary
 
 GPT, SMALL = "react:openai/gpt-5.2", "react:local/small"

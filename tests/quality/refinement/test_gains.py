@@ -3,7 +3,8 @@ from collections.abc import Callable
 import pytest
 
 from quality.refinement.gains import refinement_gains
-from taskdata.schema.run import CallEffort, TrialResult
+from taskdata.schema.effort import CallEffort
+from taskdata.schema.run import TrialResult
 from taskdata.schema.scores import Unscored
 from taskdata.schema.success import SuccessRule
 from taskdata.schema.summary import RefinementGain

@@ -9,7 +9,8 @@ from environments.ports import ModelReply, ModelRequest
 from stages.execute.dialogue.budget import HarnessBudget
 from stages.prepare.estimate import Effort, at_most, estimate, likely, totals
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
-from taskdata.schema.run import PastEffort, RunConfig
+from taskdata.schema.effort import PastEffort
+from taskdata.schema.run import RunConfig
 from taskdata.schema.task import ReferenceSolution, ReferenceStep
 from taskdata.schema.transcript import Usage
 

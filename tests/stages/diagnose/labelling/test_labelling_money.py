@@ -13,7 +13,7 @@ from stages.workers import backlog as backlogs
 from stages.workers import slots
 from taskdata.errors import Misuse, StoreUnavailable
 from taskdata.schema.diagnosis import Diagnosis
-from taskdata.schema.run import CallEffort
+from taskdata.schema.effort import CallEffort
 from taskdata.store import Store
 from tests.soak import at_length_only
 from tests.stages.diagnose.labelling.conftest import MISREAD, labels

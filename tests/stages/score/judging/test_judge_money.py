@@ -14,8 +14,8 @@ from stages.score import work
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.checkpoint import Checkpoint, Judge
+from taskdata.schema.effort import CallEffort
 from taskdata.schema.model_call import CallPurpose, ModelCall
-from taskdata.schema.run import CallEffort
 from taskdata.schema.task import Task
 from taskdata.schema.usage import Usage
 
