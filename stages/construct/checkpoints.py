@@ -8,6 +8,7 @@ from stages.construct.asking.ask import Asked, Tally
 from stages.construct.asking.opinions import opinion
 from stages.construct.asking.requirements import named_requirements
 from stages.construct.asking.tree import gaps, requires_coverage, written_tree
+from stages.construct.case import Case
 from stages.construct.history import (
     COVERAGE_MAP,
     VIOLATIONS,
@@ -17,7 +18,7 @@ from stages.construct.history import (
 )
 from stages.construct.rules.coverage import coverage_map, uncovered
 from stages.construct.rules.violation import Violation, counted
-from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
+from stages.construct.work import Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction, TaskDraft
 from taskdata.schema.requirement import ExplicitRequirement
 from taskdata.schema.run import StageReport

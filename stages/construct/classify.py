@@ -6,7 +6,8 @@ from environments.models.registry import model_client
 from stages.construct.answers.drafts import shown_draft
 from stages.construct.answers.forms import ClassForm
 from stages.construct.asking.ask import as_is
-from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
+from stages.construct.case import Case
+from stages.construct.work import Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction
 from taskdata.schema.run import StageReport
 from taskdata.store import Store

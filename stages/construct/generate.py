@@ -10,11 +10,12 @@ from stages.construct.asking.ask import Asked, Tally
 from stages.construct.asking.harm_opinion import HarmFindingsForm, harm_opinion
 from stages.construct.asking.prompting import Untrusted
 from stages.construct.asking.tree import written_tree
+from stages.construct.case import Case, task_choices
 from stages.construct.rules.book import require
 from stages.construct.rules.task import task_violations
 from stages.construct.rules.tree import tree_violations
 from stages.construct.rules.violation import counted
-from stages.construct.work import Case, Connect, StepOutcome, invalid, task_choices, walk
+from stages.construct.work import Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import (
     Candidate,
     CandidateStatus,

@@ -10,10 +10,11 @@ from typing import Any
 from environments.models.registry import model_client
 from stages.construct.answers.drafts import rewritten, shown_task
 from stages.construct.answers.forms import TaskForm, tidied
+from stages.construct.case import Case, task_choices
 from stages.construct.history import classification, found_violations, is_sent_back
 from stages.construct.rules.book import require
 from stages.construct.rules.task import task_violations
-from stages.construct.work import Case, Connect, StepOutcome, invalid, task_choices, walk
+from stages.construct.work import Connect, StepOutcome, invalid, walk
 from stages.release.changes import counts
 from taskdata.errors import BadTaskData
 from taskdata.schema.construct import Construction, ConstructionStep, TaskDraft

@@ -8,11 +8,12 @@ from dataclasses import replace
 from environments.models.registry import model_client
 from stages.construct.asking.harm_opinion import draft_opinion
 from stages.construct.asking.opinions import Opinion, opinion
+from stages.construct.case import Case
 from stages.construct.history import VIOLATIONS, tree_is_current
 from stages.construct.rewrite import repairs
 from stages.construct.rules.book import violations
 from stages.construct.rules.violation import Violation
-from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
+from stages.construct.work import Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction
 from taskdata.schema.run import StageReport
 from taskdata.store import Store

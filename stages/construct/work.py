@@ -9,41 +9,25 @@ endpoint, no budget, a bug) stays due; it is never quarantined for that.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from environments.models.money.budget import Spending, total
 from environments.models.money.prices import price_of
 from environments.models.money.spending import SpendingCap
-from environments.models.record.client import RecordedClient
-from environments.models.record.log import CallLog, Payer
 from environments.models.record.recorder import CallRecorder
 from environments.models.registry import model_client
 from environments.ports import ModelClient
-from stages.construct.answers.forms import Form, narrowed
-from stages.construct.asking.ask import Asked, Asks, Tally, ask
-from stages.construct.asking.fitting import Window, fitted, window_of
-from stages.construct.asking.masking import masking
-from stages.construct.asking.tokens import tokens_of
+from stages.construct.asking.ask import Asked, Tally
+from stages.construct.asking.fitting import window_of
 from stages.construct.assembling import available_files
+from stages.construct.case import Case, Workshop, recorded_client
 from stages.construct.history import findings_of
-from stages.construct.material.attachments import shown_files
 from stages.construct.material.base import base_tasks, offered_tools
-from stages.construct.material.checks import described_checks
-from stages.construct.material.exemplars import choose, shortened
-from stages.construct.rules.book import rulebook
-from stages.construct.rules.violation import Rulebook
 from stages.construct.safety import masked_draft
-from taskdata.errors import (
-    BadTaskData,
-    BudgetExhausted,
-    Misuse,
-    NightshiftError,
-    StoreUnavailable,
-)
+from taskdata.errors import BudgetExhausted, NightshiftError, StoreUnavailable
 from taskdata.schema.agent import ModelSpec
 from taskdata.schema.construct import (
     Candidate,
@@ -51,20 +35,13 @@ from taskdata.schema.construct import (
     Construction,
     ConstructionStep,
     Refresh,
-    RefreshConfig,
     TaskDraft,
 )
-from taskdata.schema.model_call import CallPurpose
 from taskdata.schema.run import StageReport
-from taskdata.schema.task import InputFile, Task
-from taskdata.schema.tool import ToolSpec
 from taskdata.store import Store
 from taskdata.version import code_version
 
 _logger = logging.getLogger(__name__)
-
-A = TypeVar("A", bound=Form)
-T = TypeVar("T")
 
 Connect = Callable[[ModelSpec, str | None], ModelClient]
 """Makes the client of a model at a base URL, in the event loop in which it is used."""
@@ -76,132 +53,6 @@ LEFT_OUT = "left_out"
 """Fact of a step: what its prompts did not show because they would have been too long."""
 
 _MAX_REASON = 1_000
-
-
-@dataclass(frozen=True)
-class Workshop:
-    """What all candidates of one pass share; a refresh that asks no model has no client."""
-
-    store: Store
-    refresh: Refresh
-    client: RecordedClient | None
-    tools: tuple[ToolSpec, ...]
-    exemplars: tuple[Task, ...]
-    """Tasks of the base bank, from which exemplars are chosen for each candidate."""
-    window: Window | None
-    """How long prompts and replies may be; None, as the client: no model is asked."""
-
-    @property
-    def config(self) -> RefreshConfig:
-        """How the refresh is done."""
-        return self.refresh.config
-
-
-@dataclass(frozen=True)
-class Case:
-    """One candidate at one stage, with all that is known of it."""
-
-    shop: Workshop
-    candidate: Candidate
-    stage: Construction
-    steps: tuple[ConstructionStep, ...]
-    draft: TaskDraft | None
-    """The current draft; None before the first."""
-    files: Mapping[str, InputFile]
-    """Files that the task may use, by path."""
-    overridden: frozenset[str] = frozenset()
-    """Rules that a person lets the draft break."""
-    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """What prompts did not show because they would have been too long, by their version."""
-
-    @property
-    def window(self) -> Window:
-        """How long prompts and replies may be.
-
-        Raises:
-            Misuse: the refresh asks no model.
-        """
-        if self.shop.window is None:
-            raise Misuse("this refresh asks no model; start another one with --model")
-        return self.shop.window
-
-    @property
-    def attempt(self) -> int:
-        """How often the candidate has been at this stage, from 1."""
-        return 1 + sum(step.stage is self.stage for step in self.steps)
-
-    @property
-    def book(self) -> Rulebook:
-        """The rules for the draft."""
-        offered = frozenset(spec.name for spec in self.shop.tools)
-        return rulebook(
-            self.candidate,
-            frozenset(self.files),
-            offered,
-            self.shop.config.safety,
-            self.overridden,
-        )
-
-    def drafted(self) -> TaskDraft:
-        """Return the draft.
-
-        Raises:
-            BadTaskData: if there is none, because the candidate was wrongly made due.
-        """
-        if self.draft is None:
-            raise BadTaskData(f"candidate {self.candidate.id!r} is at {self.stage} without a draft")
-        return self.draft
-
-    def context(self) -> dict[str, Any]:
-        """Return the values that the templates of every stage may show."""
-        book = self.book
-        atomic, workflow = book.tree.atomic_leaves, book.tree.workflow_leaves
-        exemplars = choose(self.candidate, self.shop.exemplars, self.shop.config.exemplars)
-        return {
-            "tier": self.candidate.tier.value,
-            "leaves": workflow if self.candidate.tier == "workflow" else atomic,
-            "checkable_share": book.tree.min_checkable_share,
-            "requirement_length": book.tree.requirement_length,
-            "tools": self.shop.tools,
-            "checks": described_checks(),
-            "exemplars": [shortened(task) for task in exemplars],
-            "files": shown_files(self.files, self.shop.store.artifacts),
-            "wanted_tools": book.wanted_tools,
-        }
-
-    async def ask(
-        self,
-        name: str,
-        context: Mapping[str, Any],
-        form: type[A],
-        accept: Callable[[A], T],
-        times: int | None = None,
-        choices: Mapping[str, Sequence[str]] = MappingProxyType({}),
-        schema: dict[str, Any] | None = None,
-    ) -> Asked[T]:
-        """Ask the model with the template of that name; see `stages.construct.asking.ask`.
-
-        It is asked at most `times` times; None: as often as configured. `choices` are those of
-        `forms.narrowed`, unless there is a `schema`. What the prompt has to leave out is noted in
-        `left_out`.
-        """
-        config, client, window = self.shop.config, self.shop.client, self.window
-        if client is None:
-            raise Misuse("this refresh asks no model; start another one with --model")
-        schema = schema or narrowed(form, choices, bounded=window.is_local)
-        room = window.prompt_tokens - (0 if window.is_local else tokens_of((), schema))
-        opening = await asyncio.to_thread(fitted, name, context, room)
-        if opening.left_out:
-            self.left_out[opening.version] = opening.left_out
-        owner = f"{self.candidate.id}/{self.stage}/{self.attempt}"
-        return await ask(
-            client.owned_by(payer_of(self.shop.refresh.id, owner)),
-            opening,
-            form,
-            accept,
-            Asks(times or config.max_asks, window.reply_tokens, room, window.temperature),
-            schema,
-        )
 
 
 @dataclass(frozen=True)
@@ -288,31 +139,6 @@ def spent(store: Store, refresh_id: str) -> Spending:
     return of_steps if of_steps.calls > recorded.calls else recorded
 
 
-def recorded_client(
-    refresh: Refresh,
-    client: ModelClient | None,
-    calls: CallRecorder,
-    model: tuple[ModelSpec, str | None] | None = None,
-) -> RecordedClient:
-    """Return the client of a refresh's model, from which each piece of work derives its own.
-
-    The model is given with its endpoint; None: the one that writes tasks.
-    """
-    log = CallLog(calls, payer_of(refresh.id, owner=""))
-    client = client and masking(client, refresh.config.safety)
-    return RecordedClient(client, *(model or refresh.config.author), log, shares=True)
-
-
-def payer_of(refresh_id: str, owner: str) -> Payer:
-    """Return the payer of the calls of one piece of a refresh's work."""
-    return Payer(CallPurpose.CONSTRUCTION, owner, refresh_id=refresh_id)
-
-
-def task_choices(case: Case) -> dict[str, list[str]]:
-    """Return what a task may choose from: tools and attachments."""
-    return {"tools": [spec.name for spec in case.shop.tools], "files": sorted(case.files)}
-
-
 def invalid(asked: Asked[Any], tally: Tally | None = None, **facts: Any) -> StepOutcome:
     """Return the outcome for a candidate without a usable answer of the model."""
     last = asked.faults[-1] if asked.faults else "no answer"
@@ -339,8 +165,6 @@ async def _walk(
     """Work on the candidates; return the causes of those that failed."""
     refresh = store.refresh(refresh_id)
     config = refresh.config
-    exemplars = base_tasks(store, config.base)
-    before = spent(store, refresh_id)
     slots = asyncio.Semaphore(config.concurrency)
     model = None
     if config.model is not None:
@@ -348,20 +172,7 @@ async def _walk(
     client = None if model is None else connect(*model)
     try:
         async with CallRecorder(store) as calls:
-            recorded = None
-            if client is not None and model is not None:
-                cap = SpendingCap(client, config.limits, price_of(model[0]), before)
-                recorded = recorded_client(refresh, cap, calls, model)
-            shop = Workshop(
-                store=store,
-                refresh=refresh,
-                client=recorded,
-                tools=offered_tools(store, config),
-                exemplars=exemplars,
-                window=None
-                if model is None
-                else window_of(model[0], config.max_prompt_tokens, config.max_reply_tokens),
-            )
+            shop = _workshop(store, refresh, model, client, calls)
             results = await asyncio.gather(
                 *(_one(shop, candidate, stage, take, slots) for candidate in waiting),
                 return_exceptions=True,
@@ -373,6 +184,30 @@ async def _walk(
         if isinstance(result, BaseException):
             raise result
     return [cause for cause in results if isinstance(cause, str)]
+
+
+def _workshop(
+    store: Store,
+    refresh: Refresh,
+    model: tuple[ModelSpec, str | None] | None,
+    client: ModelClient | None,
+    calls: CallRecorder,
+) -> Workshop:
+    config = refresh.config
+    recorded = window = None
+    if model is not None and client is not None:
+        before = spent(store, refresh.id)
+        cap = SpendingCap(client, config.limits, price_of(model[0]), before)
+        recorded = recorded_client(refresh, cap, calls, model)
+        window = window_of(model[0], config.max_prompt_tokens, config.max_reply_tokens)
+    return Workshop(
+        store=store,
+        refresh=refresh,
+        client=recorded,
+        tools=offered_tools(store, config),
+        exemplars=base_tasks(store, config.base),
+        window=window,
+    )
 
 
 async def _one(

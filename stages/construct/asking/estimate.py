@@ -29,9 +29,9 @@ from stages.construct.asking.fitting import window_of
 from stages.construct.asking.harm_opinion import HarmFindingsForm
 from stages.construct.asking.prompting import Untrusted, prompt, version_of
 from stages.construct.assembling import available_files
+from stages.construct.case import Case, Workshop, recorded_client
 from stages.construct.material.base import base_tasks, offered_tools
 from stages.construct.start import candidate_of, chosen_seeds
-from stages.construct.work import Case, Workshop, recorded_client
 from taskdata.errors import Misuse
 from taskdata.schema.base import Value
 from taskdata.schema.construct import (

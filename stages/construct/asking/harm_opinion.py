@@ -13,8 +13,8 @@ from quality.safety.personal import masked
 from stages.construct.answers.forms import Form, Sentence
 from stages.construct.asking.ask import Asked, as_is
 from stages.construct.asking.prompting import Untrusted
+from stages.construct.case import Case
 from stages.construct.rules.violation import Violation, counted
-from stages.construct.work import Case
 from stages.score.matching import fold
 from taskdata.schema.construct import TaskDraft
 from taskdata.schema.safety import SafetyRules

@@ -12,8 +12,8 @@ from typing import Literal
 from stages.construct.answers.drafts import shown_draft, shown_task
 from stages.construct.answers.forms import FindingForm, FindingsForm
 from stages.construct.asking.ask import Asked, as_is
+from stages.construct.case import Case
 from stages.construct.rules.violation import Violation, counted, in_tree
-from stages.construct.work import Case
 from stages.score.matching import fold
 from taskdata.schema.checkpoint import Judge
 from taskdata.schema.construct import TaskDraft

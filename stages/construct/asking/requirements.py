@@ -5,8 +5,8 @@ import re
 from stages.construct.answers.drafts import shown_nodes, shown_task
 from stages.construct.answers.forms import RequirementsForm
 from stages.construct.asking.ask import Asked
+from stages.construct.case import Case
 from stages.construct.rules.coverage import QUOTE_LENGTH, named_requirement
-from stages.construct.work import Case
 from taskdata.schema.construct import TaskDraft
 from taskdata.schema.requirement import ExplicitRequirement
 

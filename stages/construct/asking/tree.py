@@ -8,13 +8,13 @@ from stages.construct.answers.drafts import shown_nodes, shown_task, tree_of
 from stages.construct.answers.forms import LeavesForm, NodeForm, TreeForm, nodes_of
 from stages.construct.answers.leaf_schema import leaves_schema
 from stages.construct.asking.ask import Asked
+from stages.construct.case import Case
 from stages.construct.material.checks import checks_for, kind_named
 from stages.construct.rules.book import require
 from stages.construct.rules.coverage import uncovered
 from stages.construct.rules.tree import tree_violations
 from stages.construct.rules.violation import Violation, counted
 from stages.construct.rules.wording import tree_wording
-from stages.construct.work import Case
 from stages.score.library import check_library
 from taskdata.schema.checkpoint import Checkpoint
 from taskdata.schema.construct import TaskDraft

@@ -30,10 +30,11 @@ from stages.construct.atomic.ways import (
     is_exemplar,
     way_of,
 )
+from stages.construct.case import Case
 from stages.construct.material.base import stored_base
 from stages.construct.proof.recording import Recording, record_chain, task_files
 from stages.construct.rules.book import require, violations
-from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
+from stages.construct.work import Connect, StepOutcome, invalid, walk
 from stages.score.matching import fold
 from taskdata.errors import BadTaskData, SandboxFailed
 from taskdata.schema.construct import (

@@ -15,6 +15,7 @@ from typing import Any
 from environments.models.registry import model_client
 from stages.construct.answers.forms import Form
 from stages.construct.asking.ask import Asked, Tally, as_is
+from stages.construct.case import Case
 from stages.construct.material.base import stored_base
 from stages.construct.planning.cases.making import Source, make
 from stages.construct.planning.cases.rules import faults_of, fingerprint
@@ -23,7 +24,7 @@ from stages.construct.planning.supplied import FORMS, NOTHING, Supplied, read_su
 from stages.construct.planning.trajectory import Trajectory
 from stages.construct.planning.variations import Variation, deal
 from stages.construct.planning.written import OpinionForm, PlanForm
-from stages.construct.work import Case, Connect, StepOutcome, due, invalid, walk
+from stages.construct.work import Connect, StepOutcome, due, invalid, walk
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import (
     Candidate,

@@ -12,6 +12,7 @@ from environments.models.registry import model_client
 from environments.ports import SandboxProvider
 from stages.construct import work
 from stages.construct.assembling import assembled
+from stages.construct.case import Case
 from stages.construct.history import (
     CONFIRMED,
     CONFIRMS,
@@ -26,7 +27,7 @@ from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.recording import record_chain, task_files
 from stages.construct.proof.references import Attempts, ask_solution, solve, solving_context
 from stages.construct.proof.verdict import TaskProof, earns_all
-from stages.construct.work import Case, Connect, StepOutcome
+from stages.construct.work import Connect, StepOutcome
 from taskdata.errors import SandboxFailed
 from taskdata.schema.construct import Candidate, Construction, TaskDraft
 from taskdata.schema.release import ReferenceKind

@@ -22,12 +22,13 @@ from stages.construct import work
 from stages.construct.answers.drafts import shown_nodes, shown_task
 from stages.construct.asking.ask import Tally
 from stages.construct.assembling import assembled
+from stages.construct.case import Case
 from stages.construct.history import DRAFTED_AS, drafted_as
 from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.chain_form import ReferenceForm, solution_of
 from stages.construct.proof.recording import record_chain, task_files
 from stages.construct.proof.verdict import earns_all
-from stages.construct.work import Case, Connect, StepOutcome, Which, walk
+from stages.construct.work import Connect, StepOutcome, Which, walk
 from taskdata.errors import BadTaskData, BudgetExhausted, SandboxFailed
 from taskdata.schema.construct import Candidate, Construction, TaskDraft
 from taskdata.schema.run import StageReport
