@@ -1,148 +1,19 @@
 """The page of a release: everything in its place, small, and deaf to what a seed or model wrote."""
 
 import json
-from datetime import UTC, datetime
 
-import pytest
 from bs4 import BeautifulSoup
 
 from dashboards.bank import BANK_BYTES, build_bank
 from dashboards.pages.page import packed_plotly
 from dashboards.visible_text import visible
-from taskdata.schema.agent import ModelSpec
-from taskdata.schema.construct import (
-    Candidate,
-    CandidateStatus,
-    Construction,
-    Origin,
-    Refresh,
-    RefreshConfig,
-    RefreshStatus,
-    ReviewDecision,
-)
-from taskdata.schema.estimate import Estimate
-from taskdata.schema.evidence import (
-    Adversaries,
-    CheatPaid,
-    SafetyFinding,
-    TaskEvidence,
-)
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
 from taskdata.schema.quarantine import QuarantineDecision
-from taskdata.schema.release import Lineage, ReferenceKind, ReleaseNotes, TaskChange
-from taskdata.schema.requirement import ExplicitRequirement
-from taskdata.schema.review import ChecklistItem, ItemAgreement, ItemAnswer, ReviewAgreement
+from taskdata.schema.release import ReferenceKind, TaskChange
 from taskdata.schema.rewriting import Increase, RewriteMagnitude, RewritingTable, SourceOutcomes
-from taskdata.schema.run import StageReport
-from taskdata.schema.statistics import BankStatistics, Spread
-from taskdata.schema.task import Tier
+from taskdata.schema.statistics import BankStatistics
 from taskdata.schema.withdrawal import Withdrawal
-
-NIGHT = datetime(2026, 3, 1, 22, tzinfo=UTC)
-POISON = (
-    "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>"
-    "**bold** [x](javascript:window.pwned=1) {{7*7}} \u202egnp &lt;b&gt;%{x}"
-)
-
-
-@pytest.fixture
-def refresh(store) -> Refresh:
-    """A refresh whose candidates came to every kind of end."""
-    refresh = Refresh(
-        id="refresh-1",
-        status=RefreshStatus.RUNNING,
-        config=RefreshConfig(model=ModelSpec(provider="openai", model="gpt-5.2")),
-        code_version="test",
-        created_at=NIGHT,
-    )
-    store.add_refresh(refresh)
-    for number, (stage, status, reason) in enumerate(
-        [
-            (Construction.REVIEW, CandidateStatus.RELEASED, "office@2"),
-            (Construction.CLASSIFY, CandidateStatus.DELETED, "asks for a private account"),
-            (Construction.PROVE, CandidateStatus.QUARANTINED, POISON),
-            (Construction.REVIEW, CandidateStatus.OPEN, ""),
-            (Construction.GENERATE, CandidateStatus.OPEN, ""),
-        ]
-    ):
-        add_candidate(store, number, stage, status, reason)
-    store.record_refresh_stage(
-        StageReport(stage="generate", run_id="refresh-1", due=5, done=5, seconds=61)
-    )
-    return refresh
-
-
-def add_candidate(store, number: int, stage: Construction, status: CandidateStatus, reason: str):
-    candidate = Candidate(
-        id=f"c{number}",
-        refresh_id="refresh-1",
-        task_id=f"made-{number}",
-        tier=Tier.WORKFLOW,
-        origin=Origin.SEED,
-        stage=stage,
-        status=status,
-        reason=reason,
-    )
-    store.add_candidates([candidate])
-
-
-@pytest.fixture
-def new_notes(store, new_task):
-    """Make the notes of a release of one task; what is not given is that of a bundled bank."""
-
-    def make(title: str = "Sum two numbers", **known: object) -> ReleaseNotes:
-        task = new_task("sum-two", title=title)
-        release = store.add_release("office", [task], {})
-        entry = Lineage(
-            task_id=task.id, task_hash=task.content_hash, proof="unproven", origin="base"
-        )
-        fields = {
-            "release_hash": release.hash,
-            "bank": "office",
-            "version": 2,
-            "snapshot_sha256": "a" * 64,
-            "statistics": BankStatistics(
-                tasks=1,
-                tools={"python_execute": 1},
-                categories={"data_analysis": 1, "creative_design": 0},
-                difficulties={"short": 0, "medium": 0, "long": 1},
-                sources={"internal": 1},
-                checkable_share=1.0,
-                leaves=Spread(total=3, least=3, median=3, most=3),
-                minutes=Spread(total=20, least=20, median=20, most=20),
-                steps=Spread(total=7, least=1, median=3.5, most=6),
-            ),
-            "lineage": (entry,),
-            "created_at": NIGHT,
-        }
-        return ReleaseNotes.model_validate(fields | known)
-
-    return make
-
-
-@pytest.fixture
-def made_notes(new_notes, refresh) -> ReleaseNotes:
-    """The notes of a release that a refresh made."""
-    notes = new_notes(previous_hash="b" * 64, refresh_id=refresh.id)
-    made = {
-        "proof": "proven",
-        "origin": "seed",
-        "seed_id": "5eed5eed5eed5eed",
-        "seed_source": "reddit",
-        "candidate_id": "c0",
-        "refresh_id": refresh.id,
-        "prompts": ("generate@1", "classify@2"),
-        "models": ("gpt-5.2-2026",),
-        "reviewer": "kirsten",
-        "reference": ReferenceKind.STRONGER_MODEL,
-    }
-    changes = (
-        TaskChange(task_id="new", kind="added", why="seed in refresh-1"),
-        TaskChange(task_id="old", kind="removed", why="no longer there"),
-        TaskChange(task_id="sum-two", kind="changed", fields=("title", "human_minutes")),
-    )
-    lineage = (notes.lineage[0].model_copy(update=made),)
-    return notes.model_copy(update={"lineage": lineage, "changes": changes})
+from tests.dashboards.bank.pages import NIGHT, POISON, cells, scripts, soup
 
 
 def test_the_page_states_difficulty_by_minutes_leaves_and_steps(store, new_notes):
@@ -186,15 +57,6 @@ def table_of(*sources: str) -> RewritingTable:
             for source in (*sources, None)
         ),
     )
-
-
-def soup(page: str) -> BeautifulSoup:
-    return BeautifulSoup(page, "html.parser")
-
-
-def cells(page: str, region: str) -> list[list[str]]:
-    rows = soup(page).select(f'[aria-label="{region}"] tr')
-    return [[c.get_text(" ", strip=True) for c in row.find_all(["th", "td"])] for row in rows][1:]
 
 
 def test_the_page_is_one_document_with_everything_in_its_place(store, made_notes):
@@ -316,7 +178,7 @@ def test_no_poison_becomes_markup(store, made_notes, new_notes):
     html = build_bank(store, dirty, table_of(POISON))
     page = soup(html)
     assert {e.name for e in page.find_all(True)} <= {e.name for e in clean.find_all(True)}
-    assert _scripts(page) == _scripts(clean)
+    assert scripts(page) == scripts(clean)
     assert page.find("meta", attrs={"http-equiv": "Content-Security-Policy"}) == clean.find(
         "meta", attrs={"http-equiv": "Content-Security-Policy"}
     )
@@ -327,10 +189,6 @@ def test_no_poison_becomes_markup(store, made_notes, new_notes):
     assert page.select_one("#changes td.long").get_text() == visible(POISON)
     assert cells(html, "Outcomes by source")[0][0] == visible(POISON)
     assert "\u202e" not in html
-
-
-def _scripts(page: BeautifulSoup) -> list[str]:
-    return [script.string for script in page.find_all("script") if not script.get("type")]
 
 
 def test_no_source_is_markup_in_a_figure(store, new_notes, data_of):
@@ -419,101 +277,3 @@ def test_an_overridden_rule_is_shown_with_its_reason_whatever_that_says(store, m
         " ", strip=True
     )
     assert "Overridden" not in build_bank(store, made_notes)
-
-
-def evidence_of(text: str, reviews: int = 2) -> TaskEvidence:
-    """Evidence of every kind, in which every text of others is `text`."""
-    answers = tuple(
-        ItemAnswer(item=item, answer="unsure" if item == "realistic" else "yes", note=text[:300])
-        for item in ChecklistItem
-    )
-    return TaskEvidence(
-        adversaries=Adversaries(
-            cheats=(
-                CheatPaid(name="everything dumped", score=1.25),
-                CheatPaid(name=text[:80], score=2.5),
-                CheatPaid(name="skeleton", score=None),
-            ),
-            faults=4,
-            noticed=3,
-            unnoticed=(text,),
-        ),
-        coverage=(
-            ExplicitRequirement(kind="file", quote="out.json", leaves=("sum",)),
-            ExplicitRequirement(kind="name", quote=text[:60], leaves=()),
-        ),
-        safety=(
-            SafetyFinding(rule="personal_data", where="draft", found="iban", became="masked"),
-            SafetyFinding(rule="harm", where="gate seeds", found=text, became="overridden"),
-        ),
-        reviews=tuple(
-            ReviewDecision(
-                candidate_id="c0",
-                decision="approve",
-                reviewer=f"reviewer {number}",
-                comment=text,
-                checklist=answers,
-                at=NIGHT,
-            )
-            for number in range(reviews)
-        ),
-    )
-
-
-AGREEMENT = ReviewAgreement(
-    reviewers=("ada", "bob"),
-    tasks=9,
-    items=tuple(
-        ItemAgreement(
-            item=item,
-            tasks=9,
-            agreed=8,
-            pairs=9,
-            kappa=Estimate(mean=mean, ci95=None if mean is None else (0.2, 0.9), n=9),
-        )
-        for item, mean in (("verdict", 0.55), ("rubric_right", None))
-    ),
-)
-
-
-def believed(notes: ReleaseNotes, text: str = "plain words") -> ReleaseNotes:
-    lineage = (notes.lineage[0].model_copy(update={"evidence": evidence_of(text)}),)
-    return notes.model_copy(update={"lineage": lineage, "agreement": AGREEMENT})
-
-
-def test_the_page_shows_cheats_coverage_safety_and_reviewers(store, made_notes):
-    page = build_bank(store, believed(made_notes))
-    assert cells(page, "Cheats and coverage") == [
-        ["sum-two", "3", "2.50 plain words", "3 of 4 not: plain words", "1 of 2", "plain words"]
-    ]
-    assert [row[1:4] for row in cells(page, "Safety findings")] == [
-        ["personal data", "masked", "draft"],
-        ["harm", "overridden", "gate seeds"],
-    ]
-    assert cells(page, "Agreement of reviewers") == [
-        ["verdict", "9", "8 of 9", "0.55 0.20 to 0.90"],
-        ["rubric right", "9", "8 of 9", "undefined"],
-    ]
-    verdicts = cells(page, "Verdicts of reviewers")
-    assert [row[1].split(" 2026")[0] for row in verdicts] == ["reviewer 0", "reviewer 1"]
-    assert verdicts[0][2:4][0] == "approve"
-    assert verdicts[0][3].startswith("yes to 5 of 6; realistic: unsure (plain words)")
-    links = [link["href"] for link in soup(page).select("nav a")]
-    assert links[-4:] == ["#evidence", "#safety", "#reviewers", "#lineage"]
-
-
-def test_no_evidence_becomes_markup(store, made_notes):
-    clean = soup(build_bank(store, believed(made_notes)))
-    page = soup(build_bank(store, believed(made_notes, POISON)))
-    assert {e.name for e in page.find_all(True)} == {e.name for e in clean.find_all(True)}
-    assert _scripts(page) == _scripts(clean)
-    assert page.find("img") is None
-
-
-def test_the_page_of_a_hundred_tasks_takes_less_than_a_megabyte(store, made_notes):
-    lineage = believed(made_notes, "word " * 100).lineage * 100
-    changes = made_notes.changes * 34
-    notes = made_notes.model_copy(update={"lineage": lineage, "changes": changes})
-    html = build_bank(store, notes, plotly="../plotly.js")
-    assert len(html.encode()) <= BANK_BYTES
-    assert "The first" not in html
