@@ -5,7 +5,7 @@ from fsspec import AbstractFileSystem
 from fsspec.registry import known_implementations
 
 from taskdata.artifacts import ArtifactStore
-from taskdata.errors import Misuse, StoreUnavailable
+from taskdata.errors import Misuse, NightshiftError, StoreUnavailable
 
 
 def test_a_url_of_an_unknown_kind_is_misuse():
@@ -43,3 +43,14 @@ def test_what_the_library_of_a_cloud_raises_is_an_error_of_ours(monkeypatch):
     ):
         with pytest.raises(StoreUnavailable, match=r"cloud://bucket.*locate credentials"):
             ask()
+
+
+def test_artifacts_are_stored_once_and_corruption_is_noticed(store, tmp_path, kept_file):
+    sha256 = store.artifacts.put_bytes(b"figures")
+    assert store.artifacts.put_bytes(b"figures") == sha256
+    assert store.artifacts.read_bytes(sha256) == b"figures"
+    kept_file(sha256).write_bytes(b"forged!")
+    with pytest.raises(NightshiftError, match="corrupt"):
+        store.artifacts.read_bytes(sha256)
+    with pytest.raises(NightshiftError, match="not in"):
+        store.artifacts.read_bytes("0" * 64)

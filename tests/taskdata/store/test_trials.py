@@ -3,97 +3,25 @@
 import json
 import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 
 import pytest
-from alembic.config import Config
-from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 
-from taskdata import tables
-from taskdata.errors import BadTaskData, Misuse, NightshiftError, StoreUnavailable
-from taskdata.schema.agent import ModelSpec
+from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.diagnosis import Diagnosis, FailureLevels, FailureStage
-from taskdata.schema.effort import CallEffort
 from taskdata.schema.gate import GateResult
-from taskdata.schema.model_call import CallPurpose, ModelCall
 from taskdata.schema.run import (
     Deliverable,
     OutcomeStatus,
     RunStatus,
     StageReport,
-    Trial,
-    TrialOutcome,
 )
-from taskdata.schema.scores import LeafScore, NodeScore, TrialScore
 from taskdata.schema.self_verification import SelfVerification
 from taskdata.schema.tool_use import ToolUse
 from taskdata.schema.transcript import Ending, ShownFile, Transcript, Usage
 from taskdata.schema.views import RenderedDeliverable, TextView
-from taskdata.store import Store, StoreAddress
-from tests.paid import paid
-
-NOW = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
-
-
-@pytest.fixture(
-    params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)],
-)
-def store(request, store_address, open_store):
-    if request.param == "postgres":
-        url = request.getfixturevalue("migrated_postgres_url")
-        store_address = store_address.model_copy(update={"database_url": url})
-    store = open_store(store_address)
-    yield store
-    store.close()
-
-
-def trial_of(run, task, round_=0, **changes):
-    agent = run.config.agents[0].name
-    fields = {
-        "id": Trial.make_id(run.id, agent, task.id, 0, round_),
-        "run_id": run.id,
-        "agent": agent,
-        "task_id": task.id,
-        "task_hash": task.content_hash,
-        "tier": task.tier,
-        "category": task.category,
-        "repetition": 0,
-        "round": round_,
-    }
-    return Trial(**fields | changes)
-
-
-def outcome_of(trial, status=OutcomeStatus.FINISHED, attempt=1, **changes):
-    fields = {
-        "trial_id": trial.id,
-        "attempt": attempt,
-        "status": status,
-        "ending": Ending.FINISHED if status is OutcomeStatus.FINISHED else None,
-        "sandbox": "bubblewrap",
-        "code_version": "test",
-        "started_at": NOW,
-        "finished_at": NOW + timedelta(seconds=3),
-        "wall_seconds": 3.0,
-    }
-    return TrialOutcome(**fields | changes)
-
-
-def score_of(trial, value=8.0):
-    leaf = LeafScore(leaf_id="sum", score=value, verifier="check:json_values@1", reason="found 5")
-    node = NodeScore(id="sum", requirement="r", weight=1, score=value, coverage=1, leaf=leaf)
-    root = NodeScore(
-        id="root", requirement="r", weight=1, score=value, coverage=1, children=(node,)
-    )
-    return TrialScore(trial_id=trial.id, root=root, scorer_version="1")
-
-
-@pytest.fixture
-def planned(store, new_run, task):
-    run = new_run(task)
-    trial = trial_of(run, task)
-    store.plan_trials([trial])
-    return run, trial
+from taskdata.store import Store
+from tests.taskdata.store.records import outcome_of, score_of, trial_of
 
 
 def test_a_release_is_the_hash_of_its_tasks_whatever_their_order(store, new_task):
@@ -198,79 +126,6 @@ def test_an_outcome_comes_back_as_it_went_in(store, planned):
     assert store.results(trial.run_id)[0].outcome == outcome
 
 
-def test_what_a_judge_was_paid_is_told_apart_from_what_the_trial_has_cost(store, new_run, new_task):
-    task, judge = new_task("one"), ModelSpec.parse("openai/gpt-5.2")
-    run = new_run(task, judge=judge)
-    trial = trial_of(run, task)
-    store.plan_trials([trial])
-    call = ModelCall(
-        trial_id=trial.id,
-        purpose=CallPurpose.JUDGE,
-        key="a" * 64,
-        model="gpt-5.2-2026",
-        usage=Usage(input_tokens=90, output_tokens=10),
-        cost_usd=0.25,
-        at=NOW,
-        reply={"text": "{}"},
-    )
-    store.record_calls([call, call, paid_call(trial, cost_usd=4.0)])
-    store.record_outcome(outcome_of(trial, cost_usd=4.0))
-
-    both = CallEffort(calls=2, tokens=200, cost_usd=0.5)
-    assert store.results(run.id)[0].judging == both
-    assert store.past_judging(judge) == both
-    assert store.past_judging(ModelSpec.parse("openai/other")) == CallEffort()
-    assert paid(store, run.id) == (1, 4.0)
-    assert store.spent_usd(run.id) == pytest.approx(4.5)
-
-    store.forget_replies(run.id)
-    assert store.paid_calls(trial.id) == []
-    assert store.judge_calls(trial.id) == [call, call]
-
-
-def paid_call(trial, **changes):
-    fields = {
-        "trial_id": trial.id,
-        "purpose": CallPurpose.AGENT,
-        "attempt": 1,
-        "key": "a" * 64,
-        "model": "gpt-5.2-2026",
-        "usage": Usage(input_tokens=90, output_tokens=10),
-        "cost_usd": 0.25,
-        "at": NOW,
-        "reply": {"text": "{}"},
-    }
-    return ModelCall(**fields | changes)
-
-
-def test_a_reply_that_later_attempts_get_again_was_paid_for_once(store, planned):
-    run, trial = planned
-    store.record_calls([paid_call(trial)])
-    for number in (1, 2):
-        broken = outcome_of(trial, OutcomeStatus.INFRASTRUCTURE, number, error="x", cost_usd=0.25)
-        store.record_outcome(broken)
-    store.record_outcome(outcome_of(trial, attempt=3, cost_usd=0.25))
-    assert store.spent_usd(run.id) == 0.25
-
-
-def test_replies_that_other_runs_paid_for_are_no_money_of_this_one(store, planned):
-    run, trial = planned
-    store.record_outcome(outcome_of(trial, cost_usd=3.0))
-    assert store.spent_usd(run.id) == 0.0
-
-
-def test_a_cost_that_is_unknown_counts_as_the_most_that_it_can_be(store, planned):
-    run, trial = planned
-    unknown = paid_call(trial, cost_usd=None, cost_at_most_usd=0.5)
-    store.record_calls([paid_call(trial), unknown])
-    assert store.spent_usd(run.id) == 0.75
-    assert paid(store, run.id) == (2, None), "which is no cost that is known"
-    assert store.paid_calls(trial.id)[1] == unknown
-
-    store.record_calls([paid_call(trial, cost_usd=None)])
-    assert store.spent_usd(run.id) is None
-
-
 def test_scores_diagnosis_and_views_are_written_once(store, planned):
     run, trial = planned
     store.record_outcome(outcome_of(trial))
@@ -353,68 +208,6 @@ def test_of_many_processes_that_finish_one_trial_exactly_one_is_believed(store, 
     for worker in workers:
         worker.join()
     assert sorted(outcomes) == [False, False, False, True]
-
-
-def test_the_migrations_end_at_the_revision_of_the_tables(store):
-    config = Config()
-    config.set_main_option("script_location", "taskdata/migrations")
-    assert ScriptDirectory.from_config(config).get_current_head() == tables.REVISION
-
-
-def test_the_migrations_make_exactly_the_tables_of_the_code(store):
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
-    from sqlmodel import SQLModel
-
-    with store._engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, SQLModel.metadata) == []
-
-
-def test_a_database_of_a_newer_version_is_refused(tmp_path):
-    url = f"sqlite:///{tmp_path}/newer.db"
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32))"))
-        connection.execute(text("INSERT INTO alembic_version VALUES ('9999')"))
-    with pytest.raises(Misuse, match="9999"):
-        Store.open(StoreAddress(database_url=url, artifacts_url=f"file://{tmp_path}/a"))
-
-
-def test_a_database_that_is_not_there_is_a_clear_error(tmp_path):
-    address = StoreAddress(
-        database_url="postgresql://nobody:secret@127.0.0.1:9/none",
-        artifacts_url=f"file://{tmp_path}",
-    )
-    with pytest.raises(StoreUnavailable) as caught:
-        Store.open(address)
-    assert "secret" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql://me:secret/pass@host:secretport/db",
-        "postgres+nodriver://me:secret@host/db",
-        "mysql://me:secret@host/db",
-        "me:secret@host",
-    ],
-)
-def test_a_database_url_that_is_none_is_refused_and_its_password_not_told(url, tmp_path):
-    with pytest.raises(Misuse, match="database URL") as caught:
-        Store.open(StoreAddress(database_url=url, artifacts_url=f"file://{tmp_path}"))
-    assert "secret" not in str(caught.value)
-
-
-def test_artifacts_are_stored_once_and_corruption_is_noticed(store, tmp_path, kept_file):
-    sha256 = store.artifacts.put_bytes(b"figures")
-    assert store.artifacts.put_bytes(b"figures") == sha256
-    assert store.artifacts.read_bytes(sha256) == b"figures"
-    kept_file(sha256).write_bytes(b"forged!")
-    with pytest.raises(NightshiftError, match="corrupt"):
-        store.artifacts.read_bytes(sha256)
-    with pytest.raises(NightshiftError, match="not in"):
-        store.artifacts.read_bytes("0" * 64)
 
 
 def test_results_read_a_few_at_a_time_are_whole_and_in_their_order(
