@@ -25,7 +25,7 @@ import psycopg
 
 from flows.serving.prefect_server import LEASES
 from taskdata.store import Store, StoreAddress
-from tests.conftest import free_port
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("worker", "scheduler", "server", "database", "serve")

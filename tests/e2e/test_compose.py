@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from environments.sandbox.providers import sandbox_provider
-from tests.conftest import free_port
+from tests.ports import free_port
 from tests.soak import at_length_only
 
 pytestmark = [

@@ -23,7 +23,7 @@ from environments.sandbox.workspace import new_workspace
 from taskdata.errors import ToolUnavailable
 from taskdata.schema.task import Resources
 from taskdata.schema.tool import ToolErrorKind, ToolResult
-from tests.conftest import free_port
+from tests.ports import free_port
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 

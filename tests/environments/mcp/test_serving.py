@@ -24,7 +24,7 @@ from environments.reaper.reap import reap
 from environments.sandbox.providers import sandbox_provider
 from flows.cli.app import app
 from taskdata.errors import Misuse
-from tests.conftest import free_port
+from tests.ports import free_port
 
 INSPECTOR = "@modelcontextprotocol/inspector@0.15.0"
 """The newest that runs on Node.js 20."""
