@@ -96,13 +96,7 @@ async def prepared(
     require_ready(running, config, config.sandbox, services_of(task))
     harness = build(agent, task)
     if agent.plans:
-        harness = PlanFirst(
-            harness,
-            _planner(attempt, agent),
-            system_prompt=task.brief(launched=shared.worker.run.created_at).system_prompt,
-            refines=agent.planning == "plan_refine",
-            plans_with_tools=not kind.is_program,
-        )
+        harness = _planning_first(attempt, harness, task, agent, kind)
     user = talking_user(attempt, task, agent, kind)
     model = None if kind.metered else _model(attempt, agent)
     deadline.step = "starting its services"
@@ -149,6 +143,19 @@ def _model(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient | None:
     # A later attempt without feedback may ask what the first one asked, and is to be told anew.
     log, sample = _log(attempt, agent.model), sample_of(attempt.due.trial)
     return RecordedClient(client, agent.model, base_url, log, replies != "ask", sample)
+
+
+def _planning_first(
+    attempt: RunningAttempt, harness: Harness, task: Task, agent: AgentSpec, kind: HarnessKind
+) -> PlanFirst:
+    launched = attempt.shared.worker.run.created_at
+    return PlanFirst(
+        harness,
+        _planner(attempt, agent),
+        system_prompt=task.brief(launched=launched).system_prompt,
+        refines=agent.planning == "plan_refine",
+        plans_with_tools=not kind.is_program,
+    )
 
 
 def _planner(attempt: RunningAttempt, agent: AgentSpec) -> ModelClient:

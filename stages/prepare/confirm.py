@@ -13,6 +13,14 @@ from taskdata.version import code_version
 
 _RELEASE = "confirmation"
 """Name of the release that the flagged tasks form."""
+_ONCE_MORE = {
+    "purpose": "confirmation",
+    "sample": None,
+    "refinement_rounds": 0,
+    "labeller": None,
+    "labeller_base_url": None,
+}
+"""What the configuration of every re-run says, whatever that of its night does."""
 
 
 def confirmation_id(run_id: str) -> str:
@@ -41,25 +49,18 @@ def plan_confirmation(
         return known
     wanted = {task for tasks in flagged.values() for task in tasks}
     tasks = [task for task in store.tasks_of_run(night.id).values() if task.id in wanted]
-    config = night.config.model_copy(
-        update={
-            "agents": tuple(agent for agent in night.config.agents if agent.name in flagged),
-            "tasks": tuple(sorted(wanted)),
-            "sample": None,
-            "only": {agent: tuple(tasks) for agent, tasks in flagged.items()},
-            "repetitions": repetitions,
-            "refinement_rounds": 0,
-            "max_usd": left_usd,
-            "labeller": None,
-            "labeller_base_url": None,
-            "purpose": "confirmation",
-            "confirms": night.id,
-        }
-    )
+    narrowed = {
+        "agents": tuple(agent for agent in night.config.agents if agent.name in flagged),
+        "tasks": tuple(sorted(wanted)),
+        "only": {agent: tuple(tasks) for agent, tasks in flagged.items()},
+        "repetitions": repetitions,
+        "max_usd": left_usd,
+        "confirms": night.id,
+    }
     run = Run(
         id=confirmation_id(night.id),
         status=RunStatus.RUNNING,
-        config=config,
+        config=night.config.model_copy(update=_ONCE_MORE | narrowed),
         # The night's own tasks, whatever has become of the bank since: their files are stored.
         release_hash=store.add_release(_RELEASE, tasks, {}).hash,
         code_version=code_version(),

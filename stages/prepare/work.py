@@ -1,7 +1,7 @@
 """The prepare stage: check what the run needs, and plan the trials of its first round."""
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from environments.mcp.offer import offered
@@ -30,7 +30,7 @@ from stages.score.library import validate_check
 from taskdata.errors import BadTaskData, Misuse, SandboxFailed, ToolUnavailable
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import AskedAgain, Check
-from taskdata.schema.run import RunConfig, StageReport, Trial
+from taskdata.schema.run import Run, RunConfig, StageReport, Trial
 from taskdata.schema.task import Task
 from taskdata.schema.withdrawal import Withdrawal
 from taskdata.store import Store
@@ -161,30 +161,9 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
     require(run.config)
     if run.config.rescores:
         return copy_trials(store, run)
-    left_out = store.quarantined_tasks(run_id)
     withdrawn = store.withdrawn_of_release(run.release_hash)
-    tasks = {
-        task_hash: task
-        for task_hash, task in store.tasks_of_run(run_id).items()
-        if task.id not in left_out and task_hash not in withdrawn
-    }
-    if withdrawn and not tasks:
-        raise Misuse(f"bank {run.config.bank!r}: every task that could run was withdrawn")
-    for task in tasks.values():
-        require_usable(task)
-    trials = [
-        first_trial(run_id, agent.name, task_hash, task, repetition)
-        for agent in run.config.agents
-        for task_hash, task in tasks.items()
-        if can_play(agent, task) and is_given(agent, task, run.config)
-        for repetition in repetitions(agent, run.config)
-    ]
-    if not trials:
-        names = ", ".join(agent.name for agent in run.config.agents)
-        raise Misuse(
-            f"agents {names}: no task of bank {run.config.bank!r} has a reference solution to "
-            "play; evaluate another agent"
-        )
+    tasks = _tasks_to_run(store, run, withdrawn)
+    trials = _first_trials(run, tasks)
     new = store.plan_trials(trials)
     return StageReport(
         stage="prepare",
@@ -199,6 +178,42 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
         + _not_shown(tasks.values(), run.config)
         + _not_ready(tasks.values(), run.config, home),
     )
+
+
+def _tasks_to_run(store: Store, run: Run, withdrawn: Collection[str]) -> dict[str, Task]:
+    """Return the run's tasks that are neither in quarantine nor withdrawn, by content hash.
+
+    Raises `Misuse` if all were withdrawn, and what `require_usable` raises.
+    """
+    left_out = store.quarantined_tasks(run.id)
+    tasks = {
+        task_hash: task
+        for task_hash, task in store.tasks_of_run(run.id).items()
+        if task.id not in left_out and task_hash not in withdrawn
+    }
+    if withdrawn and not tasks:
+        raise Misuse(f"bank {run.config.bank!r}: every task that could run was withdrawn")
+    for task in tasks.values():
+        require_usable(task)
+    return tasks
+
+
+def _first_trials(run: Run, tasks: Mapping[str, Task]) -> list[Trial]:
+    """Return all trials of round 0; raises `Misuse` if there are none."""
+    trials = [
+        first_trial(run.id, agent.name, task_hash, task, repetition)
+        for agent in run.config.agents
+        for task_hash, task in tasks.items()
+        if can_play(agent, task) and is_given(agent, task, run.config)
+        for repetition in repetitions(agent, run.config)
+    ]
+    if not trials:
+        names = ", ".join(agent.name for agent in run.config.agents)
+        raise Misuse(
+            f"agents {names}: no task of bank {run.config.bank!r} has a reference solution to "
+            "play; evaluate another agent"
+        )
+    return trials
 
 
 def repetitions(agent: AgentSpec, config: RunConfig) -> range:

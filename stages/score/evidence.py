@@ -1,12 +1,13 @@
 """What a trial left, as far as its score may depend on it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stages.score.matching import listed
+from taskdata.schema.run import TrialOutcome
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript
-from taskdata.schema.views import Heard, PagePictures, PictureTexts, View
+from taskdata.schema.views import Heard, PagePictures, PictureTexts, RenderedDeliverable, View
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,29 @@ class TrialEvidence:
     """By the deliverable's name: pictures of pages, of moments, or of itself."""
     heard: Mapping[str, Heard] = field(default_factory=dict)
     """By the deliverable's name: what a speech recogniser heard in it."""
-
     lettering: Mapping[str, PictureTexts] = field(default_factory=dict)
     """By the deliverable's name: what is written in its pictures."""
+
+    @classmethod
+    def of_trial(
+        cls,
+        task: Task,
+        outcome: TrialOutcome,
+        transcript: Transcript | None,
+        delivered: Sequence[str],
+        files: Sequence[RenderedDeliverable],
+    ) -> "TrialEvidence":
+        """Return the evidence of a trial; `files` are those that were rendered of the delivered."""
+        return cls(
+            views={item.name: item.view for item in files},
+            delivered=tuple(delivered),
+            final_answer=outcome.final_answer,
+            transcript=transcript,
+            task=task,
+            pages={item.name: item.pages for item in files if item.pages is not None},
+            heard={item.name: item.heard for item in files if item.heard is not None},
+            lettering={item.name: item.lettering for item in files if item.lettering is not None},
+        )
 
     def not_delivered(self, name: str) -> str:
         """Return the reason for a score of 0 when a file is missing."""

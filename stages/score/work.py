@@ -47,7 +47,7 @@ from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, PlanGrade, ToolResultCheck
 from taskdata.schema.panel import JudgeSpec
-from taskdata.schema.run import RunConfig, StageReport, Trial
+from taskdata.schema.run import Deliverable, RunConfig, StageReport, Trial
 from taskdata.schema.scores import LeafScore, TrialScore
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript
@@ -314,30 +314,14 @@ async def _score_trial(
         root = await plan_score(task, transcript, await _plan_judges(shared, trial))
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
     left = [file for file in outcome.deliverables if not task.is_answer(file.name)]
-    task = with_found_files(task, [file.name for file in left])
+    names = [file.name for file in left]
+    task = with_found_files(task, names)
     task, unanswered = await asyncio.to_thread(
         with_answers, task, outcome.deliverables, store.artifacts.read_bytes
     )
-    asked = {spec.name for spec in task.deliverables} | task.state_files
-    is_judged = shared.judge is not None and _has_judged_leaves(task)
-    listener, reader = (shared.listener, shared.reader) if is_judged else (None, None)
-    renderer, drawer, artifacts = shared.renderer, shared.drawer, store.artifacts
-    files = await render_all(left, asked, renderer, drawer, listener, reader, artifacts)
-    evidence = TrialEvidence(
-        views={item.name: item.view for item in files},
-        delivered=tuple(d.name for d in left),
-        final_answer=outcome.final_answer,
-        transcript=transcript,
-        task=task,
-        pages={item.name: item.pages for item in files if item.pages is not None},
-        heard={item.name: item.heard for item in files if item.heard is not None},
-        lettering={item.name: item.lettering for item in files if item.lettering is not None},
-    )
-    judge = None
-    if shared.judge is not None:
-        answered = partial(shared.worker.holder.answered, trial.id)
-        copy_of = await asyncio.to_thread(_copy_of, shared.worker.store, trial, config)
-        judge = await shared.judge.of_trial(trial.id, evidence, answered, copy_of)
+    files = await _rendered(shared, task, left)
+    evidence = TrialEvidence.of_trial(task, outcome, transcript, names, files)
+    judge = await _trial_judge(shared, trial, evidence)
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
     checked |= await shared.scripts.score(task, outcome, transcript) | unanswered
     leaves = await _all_leaves(task, checked, judge, evidence)
@@ -369,6 +353,30 @@ def _copy_of(store: Store, trial: Trial, config: RunConfig) -> str | None:
     if config.rescores is None or not config.keeps_verdicts:
         return None
     return store.source_of(trial, config.rescores)
+
+
+async def _rendered(
+    shared: _ScoreContext, task: Task, delivered: Sequence[Deliverable]
+) -> tuple[RenderedDeliverable, ...]:
+    asked = {spec.name for spec in task.deliverables} | task.state_files
+    is_judged = shared.judge is not None and _has_judged_leaves(task)
+    listener, reader = (shared.listener, shared.reader) if is_judged else (None, None)
+    artifacts = shared.worker.store.artifacts
+    return await render_all(
+        delivered, asked, shared.renderer, shared.drawer, listener, reader, artifacts
+    )
+
+
+async def _trial_judge(
+    shared: _ScoreContext, trial: Trial, evidence: TrialEvidence
+) -> TrialPanel | None:
+    """Return who judges the trial, None if the run has no judge."""
+    panel, worker = shared.judge, shared.worker
+    if panel is None:
+        return None
+    answered = partial(worker.holder.answered, trial.id)
+    copy_of = await asyncio.to_thread(_copy_of, worker.store, trial, worker.run.config)
+    return await panel.of_trial(trial.id, evidence, answered, copy_of)
 
 
 async def _all_leaves(

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -130,21 +131,23 @@ async def _shift(
                 expected=len(first.trial_ids) + first.waiting,
             )
             async with open_stage(worker) as work_on:
-
-                async def recorded(trial_id: str) -> bool:
-                    try:
-                        await work_on(trial_id)
-                    # One trial that cannot be stored must not stop the others.
-                    except Exception as exc:  # noqa: BLE001
-                        name = type(exc).__name__
-                        _logger.warning("trial %s: not recorded: %s: %s", trial_id, name, exc)
-                        unrecorded.append(exc)
-                        return False
-                    return True
-
+                recorded = partial(_recorded, work_on, unrecorded)
                 await keep_filled(holder, first, slots, stops_at, recorded)
     if unrecorded:
         raise unrecorded[0]
+
+
+async def _recorded(work_on: WorkOnTrial, unrecorded: list[Exception], trial_id: str) -> bool:
+    """Return whether the trial's outcome could be stored; why not is added to `unrecorded`."""
+    try:
+        await work_on(trial_id)
+    # One trial that cannot be stored must not stop the others.
+    except Exception as exc:  # noqa: BLE001
+        name = type(exc).__name__
+        _logger.warning("trial %s: not recorded: %s: %s", trial_id, name, exc)
+        unrecorded.append(exc)
+        return False
+    return True
 
 
 CLOSING_SECONDS = 60.0
