@@ -47,7 +47,7 @@ from stages.workers.shift import WorkerContext, WorkOnTrial, run_shift
 from taskdata.errors import NightshiftError
 from taskdata.schema.checkpoint import Checkpoint, Judge, PlanGrade, ToolResultCheck
 from taskdata.schema.panel import JudgeSpec
-from taskdata.schema.run import Deliverable, RunConfig, StageReport, Trial
+from taskdata.schema.run import RunConfig, StageReport, Trial
 from taskdata.schema.scores import LeafScore, TrialScore
 from taskdata.schema.task import Task
 from taskdata.schema.transcript import Transcript
@@ -319,7 +319,11 @@ async def _score_trial(
     task, unanswered = await asyncio.to_thread(
         with_answers, task, outcome.deliverables, store.artifacts.read_bytes
     )
-    files = await _rendered(shared, task, left)
+    asked = {spec.name for spec in task.deliverables} | task.state_files
+    is_judged = shared.judge is not None and _has_judged_leaves(task)
+    listener, reader = (shared.listener, shared.reader) if is_judged else (None, None)
+    renderer, drawer, artifacts = shared.renderer, shared.drawer, store.artifacts
+    files = await render_all(left, asked, renderer, drawer, listener, reader, artifacts)
     evidence = TrialEvidence.of_trial(task, outcome, transcript, names, files)
     judge = await _trial_judge(shared, trial, evidence)
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
@@ -353,18 +357,6 @@ def _copy_of(store: Store, trial: Trial, config: RunConfig) -> str | None:
     if config.rescores is None or not config.keeps_verdicts:
         return None
     return store.source_of(trial, config.rescores)
-
-
-async def _rendered(
-    shared: _ScoreContext, task: Task, delivered: Sequence[Deliverable]
-) -> tuple[RenderedDeliverable, ...]:
-    asked = {spec.name for spec in task.deliverables} | task.state_files
-    is_judged = shared.judge is not None and _has_judged_leaves(task)
-    listener, reader = (shared.listener, shared.reader) if is_judged else (None, None)
-    artifacts = shared.worker.store.artifacts
-    return await render_all(
-        delivered, asked, shared.renderer, shared.drawer, listener, reader, artifacts
-    )
 
 
 async def _trial_judge(

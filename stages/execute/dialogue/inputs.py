@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from environments.models.capabilities import native_inputs
@@ -89,9 +89,9 @@ def _shown(name: str, data: bytes, media_type: MediaType) -> ShownInput:
 
 
 def with_files(message: Message, shown: Sequence[ShownInput]) -> Message:
-    """Return the message with the files attached, and named in their order."""
+    """Return a message of text alone with the files attached, and named in their order."""
     if not shown:
         return message
     names = ", ".join(item.file.name for item in shown)
     text = f"{message.text}\n\nShown with this message, in this order: {names}"
-    return replace(message, text=text, media=tuple(item.media for item in shown))
+    return Message(message.role, text, media=tuple(item.media for item in shown))
