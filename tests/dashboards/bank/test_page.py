@@ -5,15 +5,24 @@ import json
 from bs4 import BeautifulSoup
 
 from dashboards.bank import BANK_BYTES, build_bank
-from dashboards.pages.page import packed_plotly
 from dashboards.visible_text import visible
+from taskdata.schema.construct import (
+    ReviewDecision,
+)
+from taskdata.schema.estimate import Estimate
+from taskdata.schema.evidence import (
+    Adversaries,
+    CheatPaid,
+    SafetyFinding,
+    TaskEvidence,
+)
 from taskdata.schema.gate import GateFailure, GateLevel, GateResult
 from taskdata.schema.quarantine import QuarantineDecision
-from taskdata.schema.release import ReferenceKind, TaskChange
-from taskdata.schema.rewriting import Increase, RewriteMagnitude, RewritingTable, SourceOutcomes
-from taskdata.schema.statistics import BankStatistics
+from taskdata.schema.release import ReferenceKind, ReleaseNotes
+from taskdata.schema.requirement import ExplicitRequirement
+from taskdata.schema.review import ChecklistItem, ItemAgreement, ItemAnswer, ReviewAgreement
 from taskdata.schema.withdrawal import Withdrawal
-from tests.dashboards.bank.pages import NIGHT, POISON, cells, scripts, soup
+from tests.dashboards.bank.pages import NIGHT, POISON, cells, outcomes, scripts, soup, table_of
 
 
 def test_the_page_states_difficulty_by_minutes_leaves_and_steps(store, new_notes):
@@ -33,30 +42,6 @@ def test_the_page_says_how_many_references_of_each_kind_there_are(store, new_not
     (row,) = page.select("table.references tbody tr")
     assert [cell.text for cell in row.find_all(["th", "td"])] == [ReferenceKind.TWICE.reason, "1"]
     assert "twice" in [cell.text for cell in page.select("table.tasks tbody td")]
-
-
-def outcomes(source: str, **counts: int) -> SourceOutcomes:
-    names = set(SourceOutcomes.model_fields) - {"source"}
-    return SourceOutcomes.model_validate(dict.fromkeys(names, 0) | counts | {"source": source})
-
-
-def table_of(*sources: str) -> RewritingTable:
-    counts = {"initial": 9, "augmentation": 3, "refinement": 2, "passed": 4, "final": 7}
-    return RewritingTable(
-        sources=tuple(outcomes(source, **counts) for source in sources),
-        total=outcomes("all", **counts | {"unclassified": 1}),
-        magnitudes=tuple(
-            RewriteMagnitude(
-                source=source,
-                kind="augmentation",
-                tasks=3,
-                constraints=Increase(mean=1.5, percent=37.5),
-                deliverable_requirements=Increase(mean=-0.25, percent=-12),
-                tools=Increase(mean=2, percent=None),
-            )
-            for source in (*sources, None)
-        ),
-    )
 
 
 def test_the_page_is_one_document_with_everything_in_its_place(store, made_notes):
@@ -160,85 +145,6 @@ def test_a_release_without_a_refresh_tells_of_no_candidates(store, new_notes):
     assert "Nothing differs" in page.find(id="changes").get_text()
 
 
-def test_no_poison_becomes_markup(store, made_notes, new_notes):
-    """The poisoned page has exactly the kinds of elements and the scripts that a clean one has."""
-    clean = soup(build_bank(store, made_notes, table_of("reddit")))
-    dirty = new_notes(title=POISON).model_copy(
-        update={
-            "refresh_id": "refresh-1",
-            "changes": tuple(c.model_copy(update={"why": POISON}) for c in made_notes.changes),
-            "statistics": BankStatistics(tasks=1, sources={POISON: 1}, tools={POISON: 1}),
-        }
-    )
-    names = ("origin", "seed_id", "seed_source", "candidate_id", "reviewer")
-    entry = dirty.lineage[0].model_copy(
-        update=dict.fromkeys(names, POISON) | {"prompts": (POISON,), "models": (POISON,)}
-    )
-    dirty = dirty.model_copy(update={"lineage": (entry,)})
-    html = build_bank(store, dirty, table_of(POISON))
-    page = soup(html)
-    assert {e.name for e in page.find_all(True)} <= {e.name for e in clean.find_all(True)}
-    assert scripts(page) == scripts(clean)
-    assert page.find("meta", attrs={"http-equiv": "Content-Security-Policy"}) == clean.find(
-        "meta", attrs={"http-equiv": "Content-Security-Policy"}
-    )
-    for element in page.find_all(True):
-        assert not [name for name in element.attrs if name.startswith("on")]
-    assert {a["href"][:1] for a in page.find_all("a")} == {"#"}
-    assert page.select_one("#lineage th small").get_text() == visible(POISON)
-    assert page.select_one("#changes td.long").get_text() == visible(POISON)
-    assert cells(html, "Outcomes by source")[0][0] == visible(POISON)
-    assert "\u202e" not in html
-
-
-def test_no_source_is_markup_in_a_figure(store, new_notes, data_of):
-    statistics = BankStatistics(tasks=1, sources={"<b>%{x}</b>": 1})
-    figures = data_of(build_bank(store, new_notes(statistics=statistics)), "figures")
-    (name,) = figures["sources"]["layout"]["yaxis"]["ticktext"]
-    assert name == "&lt;b&gt;%{x}&lt;/b&gt; "
-    assert figures["sources"]["data"][0]["customdata"] == [["&lt;b&gt;%{x}&lt;/b&gt;", 1]]
-
-
-def test_nothing_is_loaded_from_anywhere(store, made_notes):
-    page = soup(build_bank(store, made_notes))
-    for element in page.find_all(True):
-        for name in ("src", "href", "srcset", "data", "action", "poster", "background"):
-            if name in element.attrs:
-                assert element[name].startswith("#") or element[name] == "data:,"
-
-
-def test_a_large_bank_shows_its_first_rows_and_says_so(store, made_notes):
-    lineage = made_notes.lineage * 10_000
-    changes = tuple(
-        TaskChange(task_id=f"task-{i}", kind="added", why="came with import") for i in range(10_000)
-    )
-    counts = {f"source {i}": 1 for i in range(30)}
-    notes = made_notes.model_copy(
-        update={
-            "lineage": lineage,
-            "changes": changes,
-            "statistics": BankStatistics(tasks=10_000, sources=counts),
-        }
-    )
-    html = build_bank(store, notes, plotly="../plotly.js")
-    page = soup(html)
-    assert len(html.encode()) <= BANK_BYTES
-    assert len(cells(html, "Lineage of the tasks")) == 1_000
-    assert "The first 1,000 of 10,000 tasks." in page.find(id="lineage").get_text()
-    assert "The first 1,000 of 10,000 changes." in page.find(id="changes").get_text()
-    assert "The 20 most frequent of 30." in page.find(id="statistics").get_text()
-
-
-def test_long_texts_cost_rows_and_never_the_limit(store, made_notes):
-    changes = tuple(
-        TaskChange(task_id=f"task-{i}", kind="added", why="\u202e" * 500) for i in range(2_000)
-    )
-    html = build_bank(store, made_notes.model_copy(update={"changes": changes}))
-    assert len(html.encode()) <= BANK_BYTES + len(packed_plotly())
-    assert "The first 100 of 2,000 changes." in soup(html).find(id="changes").get_text()
-    assert cells(html, "Changelog")[0][2] == "⟨U+202E⟩" * 400 + "…"
-
-
 def test_tasks_that_were_withdrawn_since_stand_first_with_their_reason(store, made_notes):
     assert soup(build_bank(store, made_notes)).find(id="withdrawn") is None
     (entry,) = made_notes.lineage
@@ -277,3 +183,101 @@ def test_an_overridden_rule_is_shown_with_its_reason_whatever_that_says(store, m
         " ", strip=True
     )
     assert "Overridden" not in build_bank(store, made_notes)
+
+
+def evidence_of(text: str, reviews: int = 2) -> TaskEvidence:
+    """Evidence of every kind, in which every text of others is `text`."""
+    answers = tuple(
+        ItemAnswer(item=item, answer="unsure" if item == "realistic" else "yes", note=text[:300])
+        for item in ChecklistItem
+    )
+    return TaskEvidence(
+        adversaries=Adversaries(
+            cheats=(
+                CheatPaid(name="everything dumped", score=1.25),
+                CheatPaid(name=text[:80], score=2.5),
+                CheatPaid(name="skeleton", score=None),
+            ),
+            faults=4,
+            noticed=3,
+            unnoticed=(text,),
+        ),
+        coverage=(
+            ExplicitRequirement(kind="file", quote="out.json", leaves=("sum",)),
+            ExplicitRequirement(kind="name", quote=text[:60], leaves=()),
+        ),
+        safety=(
+            SafetyFinding(rule="personal_data", where="draft", found="iban", became="masked"),
+            SafetyFinding(rule="harm", where="gate seeds", found=text, became="overridden"),
+        ),
+        reviews=tuple(
+            ReviewDecision(
+                candidate_id="c0",
+                decision="approve",
+                reviewer=f"reviewer {number}",
+                comment=text,
+                checklist=answers,
+                at=NIGHT,
+            )
+            for number in range(reviews)
+        ),
+    )
+
+
+AGREEMENT = ReviewAgreement(
+    reviewers=("ada", "bob"),
+    tasks=9,
+    items=tuple(
+        ItemAgreement(
+            item=item,
+            tasks=9,
+            agreed=8,
+            pairs=9,
+            kappa=Estimate(mean=mean, ci95=None if mean is None else (0.2, 0.9), n=9),
+        )
+        for item, mean in (("verdict", 0.55), ("rubric_right", None))
+    ),
+)
+
+
+def believed(notes: ReleaseNotes, text: str = "plain words") -> ReleaseNotes:
+    lineage = (notes.lineage[0].model_copy(update={"evidence": evidence_of(text)}),)
+    return notes.model_copy(update={"lineage": lineage, "agreement": AGREEMENT})
+
+
+def test_the_page_shows_cheats_coverage_safety_and_reviewers(store, made_notes):
+    page = build_bank(store, believed(made_notes))
+    assert cells(page, "Cheats and coverage") == [
+        ["sum-two", "3", "2.50 plain words", "3 of 4 not: plain words", "1 of 2", "plain words"]
+    ]
+    assert [row[1:4] for row in cells(page, "Safety findings")] == [
+        ["personal data", "masked", "draft"],
+        ["harm", "overridden", "gate seeds"],
+    ]
+    assert cells(page, "Agreement of reviewers") == [
+        ["verdict", "9", "8 of 9", "0.55 0.20 to 0.90"],
+        ["rubric right", "9", "8 of 9", "undefined"],
+    ]
+    verdicts = cells(page, "Verdicts of reviewers")
+    assert [row[1].split(" 2026")[0] for row in verdicts] == ["reviewer 0", "reviewer 1"]
+    assert verdicts[0][2:4][0] == "approve"
+    assert verdicts[0][3].startswith("yes to 5 of 6; realistic: unsure (plain words)")
+    links = [link["href"] for link in soup(page).select("nav a")]
+    assert links[-4:] == ["#evidence", "#safety", "#reviewers", "#lineage"]
+
+
+def test_no_evidence_becomes_markup(store, made_notes):
+    clean = soup(build_bank(store, believed(made_notes)))
+    page = soup(build_bank(store, believed(made_notes, POISON)))
+    assert {e.name for e in page.find_all(True)} == {e.name for e in clean.find_all(True)}
+    assert scripts(page) == scripts(clean)
+    assert page.find("img") is None
+
+
+def test_the_page_of_a_hundred_tasks_takes_less_than_a_megabyte(store, made_notes):
+    lineage = believed(made_notes, "word " * 100).lineage * 100
+    changes = made_notes.changes * 34
+    notes = made_notes.model_copy(update={"lineage": lineage, "changes": changes})
+    html = build_bank(store, notes, plotly="../plotly.js")
+    assert len(html.encode()) <= BANK_BYTES
+    assert "The first" not in html
