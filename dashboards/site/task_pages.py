@@ -89,30 +89,8 @@ def _telling(rows: Sequence[TaskRow]) -> Drawing:
         sentence = "It takes a few nights or agents to tell."
         return Drawing(title, empty(sentence), Table((), ()))
     lowest = min(0.0, *(telling for _, _, telling in shown))
-    points = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [success for _, success, _ in shown],
-        "y": [telling for _, _, telling in shown],
-        "marker": {
-            "size": 8,
-            "opacity": 0.75,
-            "color": [PALETTE[1] if row.facts.suspicions else PALETTE[0] for row, _, _ in shown],
-            "symbol": ["diamond" if row.facts.suspicions else "circle" for row, _, _ in shown],
-        },
-        "customdata": [
-            [
-                f"{label(row.task.task_id, 60)}<br>{label(row.task.title, 70)}",
-                _LINK.task(row.task.task_id),
-            ]
-            for row, _, _ in shown
-        ],
-        "cliponaxis": False,
-        "hovertemplate": "%{customdata[0]}<br>solved in %{x:.0%}, discrimination %{y:.2f}"
-        "<extra></extra>",
-    }
     figure = drawn(
-        [points],
+        [_points(shown)],
         340,
         hovermode="closest",
         xaxis={
@@ -136,6 +114,33 @@ def _telling(rows: Sequence[TaskRow]) -> Drawing:
         "under suspicion."
     )
     return Drawing(title, figure, table, note)
+
+
+def _points(shown: Sequence[tuple[TaskRow, float, float]]) -> dict[str, Any]:
+    """Return a point for each task by success and discrimination; suspicious ones stand out."""
+    suspicious = [bool(row.facts.suspicions) for row, _, _ in shown]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [success for _, success, _ in shown],
+        "y": [telling for _, _, telling in shown],
+        "marker": {
+            "size": 8,
+            "opacity": 0.75,
+            "color": [PALETTE[1] if one else PALETTE[0] for one in suspicious],
+            "symbol": ["diamond" if one else "circle" for one in suspicious],
+        },
+        "customdata": [
+            [
+                f"{label(row.task.task_id, 60)}<br>{label(row.task.title, 70)}",
+                _LINK.task(row.task.task_id),
+            ]
+            for row, _, _ in shown
+        ],
+        "cliponaxis": False,
+        "hovertemplate": "%{customdata[0]}<br>solved in %{x:.0%}, discrimination %{y:.2f}"
+        "<extra></extra>",
+    }
 
 
 def task_context(history: History, known: TaskHistory) -> dict[str, Any]:

@@ -59,10 +59,6 @@ def agreement(
     label. With --plans: how far a judge's marks of plans are those of people, with the reference
     at hand and blind.
     """
-    from flows.agreement.cards import write_card
-    from flows.config import load_settings
-    from taskdata.store import Store
-
     if plans:
         from flows.cli.agreement.plans import compare_plans
 
@@ -79,6 +75,23 @@ def agreement(
             raise Misuse("leave out --judge and --threshold: with --labels no score is compared")
         compare_labels(file, run_id, export, as_json=as_json)
         return
+    _compare_scores(file, run_id, export, judge, threshold, as_json=as_json)
+
+
+def _compare_scores(
+    file: Path | None,
+    run_id: str | None,
+    export: Path | None,
+    judge: str | None,
+    threshold: float | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Keep the cards of the judges of a file or a run, and write them."""
+    from flows.agreement.cards import write_card
+    from flows.config import load_settings
+    from taskdata.store import Store
+
     settings = load_settings()
     with closing(Store.open(settings.address)) as store:
         ratings, evidence, passing = _gathered(store, file, run_id)

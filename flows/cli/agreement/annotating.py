@@ -1,7 +1,9 @@
 """The command `annotate`: pages on which a person scores leaves, labels failures or marks plans."""
 
 import getpass
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +14,9 @@ from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
+
+    from taskdata.schema.run import Run
+    from taskdata.store import Store
 
 
 def annotate(
@@ -66,32 +71,52 @@ def annotate(
     settings, store, run = opened(run_id)
     with closing(store):
         source = store.run(run.config.rescores) if run.config.rescores else run
-        login = login_of(settings.home)
-        app: Starlette
+        asks = _Asks(store, source, who, login_of(settings.home), agents or ())
         if labels:
-            from flows.agreement.label_questions import label_questions
-            from flows.serving.annotation.labels import labelling_app
-
-            failed = label_questions(store, source, who, agents or (), trials)
-            app = labelling_app(store, source.id, failed, who, login)
-            told = f"{len(failed)} failed trials"
+            app, told = asks.labels_of_failed_trials(trials)
         elif plans:
-            from flows.agreement.plan_questions import plan_questions
-            from flows.serving.annotation.plans import marking_app
-
-            answers = plan_questions(store, source, who, agents or (), trials)
-            app = marking_app(store, source.id, answers, who, login)
-            told = f"{len(answers)} plans"
+            app, told = asks.marks_of_plans(trials)
         else:
-            from flows.agreement.questions import questions
-            from flows.serving.annotation.scores import annotation_app
-
-            asked = questions(store, source, who, agents or (), all_leaves=all_leaves)
-            app = annotation_app(store, source.id, asked, who, login)
-            told = f"{len(asked)} leaves"
+            app, told = asks.scores_of_leaves(all_leaves=all_leaves)
         console.say(f"{told} of run {source.id} for {who}")
         verb = "Label" if labels else "Mark" if plans else "Score"
         serve_pages(app, settings, verb, open_=open_)
+
+
+@dataclass(frozen=True)
+class _Asks:
+    """What is asked of one person about a run; each way returns its pages, and how much it asks."""
+
+    store: "Store"
+    run: "Run"
+    who: str
+    login: str
+    agents: Sequence[str]
+    """Only outputs of these; empty: of all."""
+
+    def labels_of_failed_trials(self, most: int | None) -> "tuple[Starlette, str]":
+        from flows.agreement.label_questions import label_questions
+        from flows.serving.annotation.labels import labelling_app
+
+        asked = label_questions(self.store, self.run, self.who, self.agents, most)
+        app = labelling_app(self.store, self.run.id, asked, self.who, self.login)
+        return app, f"{len(asked)} failed trials"
+
+    def marks_of_plans(self, most: int | None) -> "tuple[Starlette, str]":
+        from flows.agreement.plan_questions import plan_questions
+        from flows.serving.annotation.plans import marking_app
+
+        asked = plan_questions(self.store, self.run, self.who, self.agents, most)
+        app = marking_app(self.store, self.run.id, asked, self.who, self.login)
+        return app, f"{len(asked)} plans"
+
+    def scores_of_leaves(self, *, all_leaves: bool) -> "tuple[Starlette, str]":
+        from flows.agreement.questions import questions
+        from flows.serving.annotation.scores import annotation_app
+
+        asked = questions(self.store, self.run, self.who, self.agents, all_leaves=all_leaves)
+        app = annotation_app(self.store, self.run.id, asked, self.who, self.login)
+        return app, f"{len(asked)} leaves"
 
 
 def _require_one_question(labels: bool, plans: bool, all_leaves: bool, trials: int | None) -> None:

@@ -197,47 +197,59 @@ def _show_trial(result: "TrialResult", rule: "SuccessRule") -> None:
         console.say("Feedback on the attempt before:")
         console.block(trial.feedback)
     if outcome is not None:
-        console.say(_effort(outcome))
-        beside = {
-            "Simulated user": result.talking,
-            "Feedback": result.critique,
-            "Labeller": result.labelling,
-        }
-        for name, effort in beside.items():
-            if effort.calls:
-                paid = effort.cost_usd
-                cost = "unknown cost" if paid is None else f"${paid:.4f}"
-                console.say(f"{name}: {_calls(effort.calls)}, {cost}, not in the agent's cost")
-        names = ", ".join(d.name for d in outcome.deliverables)
-        console.say(f"Deliverables: {names or 'none'}")
-        if outcome.final_answer:
-            console.say("Final answer:")
-            console.block(outcome.final_answer)
+        _show_outcome(result, outcome)
     if result.score is not None:
         console.say(_scored(result, result.score, rule))
-        leaves: list[dict[str, Any]] = [
-            {
-                "leaf": leaf.leaf_id,
-                "score": _number(leaf.score) if leaf.unscored is None else _words(leaf.unscored),
-                "verifier": leaf.verifier,
-                "reason": leaf.told,
-            }
-            for leaf in result.score.leaves
-        ]
-        console.table(leaves, title="Leaves")
-        _show_panels(result.score.leaves)
-        if result.score.root.end_to_end is not None:
-            _show_end_to_end(result.score.root.end_to_end)
-        if result.score.root.steps is not None:
-            console.table(_marks(result.score.root.steps), title="Predicted steps")
+        _show_leaves(result.score)
     if result.diagnosis is not None and result.diagnosis.stage is not None:
-        console.say(f"{_failure(result.diagnosis)}:")
-        for sentence in result.diagnosis.evidence:
-            console.block(f"- {sentence}")
-        _show_labels(result.diagnosis)
-        asked = result.diagnosis.by_model
-        if asked is not None and (asked.rejected or asked.error):
-            console.block(f"The labeller gave no label: {asked.rejected or asked.error}")
+        _show_diagnosis(result.diagnosis)
+
+
+def _show_outcome(result: "TrialResult", outcome: "TrialOutcome") -> None:
+    console.say(_effort(outcome))
+    beside = {
+        "Simulated user": result.talking,
+        "Feedback": result.critique,
+        "Labeller": result.labelling,
+    }
+    for name, effort in beside.items():
+        if effort.calls:
+            paid = effort.cost_usd
+            cost = "unknown cost" if paid is None else f"${paid:.4f}"
+            console.say(f"{name}: {_calls(effort.calls)}, {cost}, not in the agent's cost")
+    names = ", ".join(d.name for d in outcome.deliverables)
+    console.say(f"Deliverables: {names or 'none'}")
+    if outcome.final_answer:
+        console.say("Final answer:")
+        console.block(outcome.final_answer)
+
+
+def _show_leaves(score: "TrialScore") -> None:
+    leaves: list[dict[str, Any]] = [
+        {
+            "leaf": leaf.leaf_id,
+            "score": _number(leaf.score) if leaf.unscored is None else _words(leaf.unscored),
+            "verifier": leaf.verifier,
+            "reason": leaf.told,
+        }
+        for leaf in score.leaves
+    ]
+    console.table(leaves, title="Leaves")
+    _show_panels(score.leaves)
+    if score.root.end_to_end is not None:
+        _show_end_to_end(score.root.end_to_end)
+    if score.root.steps is not None:
+        console.table(_marks(score.root.steps), title="Predicted steps")
+
+
+def _show_diagnosis(diagnosis: "Diagnosis") -> None:
+    console.say(f"{_failure(diagnosis)}:")
+    for sentence in diagnosis.evidence:
+        console.block(f"- {sentence}")
+    _show_labels(diagnosis)
+    asked = diagnosis.by_model
+    if asked is not None and (asked.rejected or asked.error):
+        console.block(f"The labeller gave no label: {asked.rejected or asked.error}")
 
 
 def _show_end_to_end(score: "EndToEndScore") -> None:

@@ -4,7 +4,7 @@ Nothing of what a task brings is run here; the paths of its programs are those i
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -135,20 +135,7 @@ class _Reader:
             query=query,
             files=inputs,
             tools=self._tools(config),
-            checkpoints=Checkpoint(
-                id="root",
-                requirement="The state that the task asks for has been reached.",
-                children=(
-                    Checkpoint(
-                        id="evaluation",
-                        requirement="The task's own evaluation passes.",
-                        verifier=ScriptCheck(
-                            entry=EVALUATION,
-                            services=tuple(s.name for s in services) if asks else (),
-                        ),
-                    ),
-                ),
-            ),
+            checkpoints=_evaluated([service.name for service in services] if asks else []),
             resources=Resources(max_files=_MAX_FILES),
             provenance=Provenance(
                 source=self.source.format, license=self.source.licence_of(self.notes)
@@ -306,3 +293,17 @@ def _debris(path: str) -> str | None:
     if any(part.startswith(_APPLE_DOUBLE) for part in (*folders, name)):
         return f"{_APPLE_DOUBLE}*"
     return name if name in _DEBRIS else None
+
+
+def _evaluated(services: Sequence[str]) -> Checkpoint:
+    """Return the tree of a task: its one leaf is the task's own evaluation over these services."""
+    evaluation = Checkpoint(
+        id="evaluation",
+        requirement="The task's own evaluation passes.",
+        verifier=ScriptCheck(entry=EVALUATION, services=tuple(services)),
+    )
+    return Checkpoint(
+        id="root",
+        requirement="The state that the task asks for has been reached.",
+        children=(evaluation,),
+    )
