@@ -44,7 +44,7 @@ class BankIndex:
     def _add(self, task_id: str, checkpoint: str | None, text: str) -> None:
         words = words_of(text)
         spans = range(len(words) - self.words + 1)
-        # The hash of a shingle stands for it: of 64 bits, two that differ hardly ever share one.
+        # A shingle is kept as a hash of 64 bits, which two different shingles hardly ever share.
         found = {hash(tuple(words[start : start + self.words])) for start in spans}
         if not found:
             self.too_short += 1

@@ -27,7 +27,7 @@ class Finding(Value):
 
     file: str
     line: int = Field(ge=1)
-    """Where the first of it stands."""
+    """The line on which the first of the data stands."""
     task: str | None
     """None: a canary, which belongs to a whole bank."""
     canary: str | None = None
@@ -96,7 +96,7 @@ def scan(paths: Iterable[Path], index: BankIndex, canary: str) -> ScanReport:
 
 
 class _NotText(Exception):
-    """The file holds bytes that no text has."""
+    """The file holds bytes that occur in no text."""
 
 
 def _scan_file(path: Path, index: BankIndex, canary: str) -> tuple[list[Finding], str | None]:
@@ -187,5 +187,5 @@ def _lines(stream: gzip.GzipFile | BufferedReader, encoding: str) -> Iterator[tu
         if rest:
             yield number, rest
     finally:
-        # The file is closed by who has opened it.
+        # Whoever opened the file closes it.
         text.detach()

@@ -30,7 +30,7 @@ def safety_columns(texts: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
 
 
 def safety_expectations(what: str, rules: SafetyRules) -> list["Expectation"]:
-    """Expect neither personal data nor harm but of the kinds that the rules allow.
+    """Expect no personal data and no harm, apart from the kinds that the rules allow.
 
     Args:
         what: What a row is: `a seed`, `a task`.

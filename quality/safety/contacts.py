@@ -54,10 +54,10 @@ _REGIONS = (
     "JP",
     "PL",
 )
-"""Whose national way of writing is understood, beside a word that announces a number."""
+"""Countries whose national numbers are read, beside a word that announces a number."""
 _ANNOUNCED = 24
-"""Characters after such a word in which the number stands."""
-# Numbers for films and books: NANPA 555-01xx, Ofcom, ACMA, ARCEP.
+"""Within so many characters after a word that announces a number, the number must stand."""
+# Numbers that are reserved for films and books: by NANPA (555-01xx), Ofcom, ACMA and ARCEP.
 _FICTION = re.compile(
     r"\+1\d{3}55501\d\d|\+44(?:1632960|2079460|1134960|1144960|1154960|1164960|1174960|1184960"
     r"|1214960|1314960|1414960|1514960|1614960|1914980|7700900)\d{3}|\+61[2378]5550\d{4}"

@@ -1,9 +1,9 @@
 """Injection and harm by meaning: sentences close to one of a few examples, in many languages.
 
 Rules about wording find what their authors thought of. Here a sentence is compared, by cosine
-similarity of its vector, with the examples of `prototypes/`: it is found where it is close to one
-of an attack, and closer than to every honest one. A finding is grounds for a person to look, not
-proof.
+similarity of its vector, with the examples of `prototypes/`. A sentence is found if it is close to
+an example of an attack, and closer to that than to every honest example. A finding is grounds for a
+person to look, not proof.
 """
 
 import re
@@ -30,7 +30,7 @@ KINDS: tuple[Kind, ...] = ("injection", "harm")
 
 
 class Limits(NamedTuple):
-    """From where on a sentence resembles an attack."""
+    """How near to an example of an attack a sentence must be to be found."""
 
     similarity: float
     """Least cosine similarity with an example of an attack."""
@@ -47,7 +47,7 @@ _FOLDER = Path(__file__).parent / "prototypes"
 _BETWEEN = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n\s*\n|\0")
 _SHORTEST = 6
 _MOST_SENTENCES = 400
-"""Of one text; longer ones are mostly data."""
+"""The most sentences of one text that are compared; longer texts are mostly data."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Meanings:
 
 
 def find_meanings(home: Path) -> Meanings | None:
-    """Return what compares texts with the examples; None where no multilingual encoder is."""
+    """Return what compares texts with the examples; None if no multilingual encoder is there."""
     encoder = find_multilingual(home)
     return None if encoder is None else Meanings(encoder)
 
@@ -148,7 +148,7 @@ def sentences_of(text: str) -> tuple[str, ...]:
 def with_meanings(
     row: Mapping[str, Any], found: Iterable[Resemblance], allowed: Collection[Harm] = ()
 ) -> dict[str, Any]:
-    """Return the row of a gate with what its texts resemble among its injections and harms."""
+    """Return the row of a gate; what its texts resemble is added to its injections and harms."""
     told = [one for one in found if one.kind == "injection" or Harm(one.name) not in allowed]
     signs = [str(one) for one in told if one.kind == "injection"]
     known = {part["harm_category"] for part in row["harm"]}

@@ -52,10 +52,10 @@ _MACHINE_READABLE = re.compile(r"P[A-Z<][A-Z]{3}[A-Z<]{20,39}\s{0,3}[A-Z0-9<]{28
 
 @dataclass(frozen=True)
 class _Identity:
-    """A country's number: how it is written and what checks it."""
+    """A number by which a country knows a person: its form, and what checks it."""
 
     module: str
-    """Below `stdnum`."""
+    """The module of `stdnum` that checks it."""
     pattern: re.Pattern[str]
 
 
@@ -63,7 +63,7 @@ def _identity(module: str, pattern: str) -> _Identity:
     return _Identity(module, re.compile(rf"(?<![A-Za-z0-9]){pattern}(?![A-Za-z0-9])"))
 
 
-# Written so that hardly anything else is written so, and with a checksum or a date inside.
+# Their form is rare in other text, and they hold a checksum or a date.
 _IDENTITIES = (
     _identity("es.dni", r"\d{8}-?[A-Z]"),
     _identity("es.nie", r"[XYZ]-?\d{7}-?[A-Z]"),
@@ -97,7 +97,7 @@ def _ibans(text: str) -> Iterator[Span]:
     for found in _IBAN.finditer(text):
         places = [i for i in range(found.start(), found.end()) if text[i].isalnum()]
         compact = "".join(text[i] for i in places).upper()
-        # Words that follow may look like a part of it.
+        # Words that follow the number may look like a part of it, so each length is tried.
         for length in _IBAN_LENGTHS:
             if length <= len(compact) and _is_iban(compact[:length]):
                 yield PersonalKind.IBAN, found.start(), places[length - 1] + 1
@@ -124,7 +124,7 @@ def _beside(kind: PersonalKind) -> re.Pattern[str]:
 
 
 def _is_iban(number: str) -> bool:
-    # The rules for single countries list their banks, and such lists go out of date.
+    # The rules for single countries list the banks there, and such lists go out of date.
     return bool(_validator("iban").is_valid(number, check_country=False))
 
 

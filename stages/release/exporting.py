@@ -1,4 +1,4 @@
-"""Give a bank away: whole, or what can be published of it, with its canary."""
+"""Export a bank with its canary: all of it, or what can be published of it."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -156,7 +156,7 @@ def _name(bank: FoundBank) -> str:
 
 
 def _require_public(format: str, path: Path) -> None:
-    """Refuse what cannot hold a public export, or holds files that would be published with it."""
+    """Refuse a target that cannot hold a public export, or whose files would be published, too."""
     if format != _PUBLIC_FORMAT:
         raise Misuse(
             f"format {format!r}: a public export is written as {_PUBLIC_FORMAT}; other formats "

@@ -61,9 +61,9 @@ class ReviewSheet(Value):
     reviewers: int = 1
     """How many different people must give the same verdict."""
     voted: int = 0
-    """How many have given one about the current draft."""
+    """How many people have given a verdict on the current draft."""
     is_disputed: bool = False
-    """Whether enough people have voted and do not agree."""
+    """Whether enough people have given a verdict, and do not agree."""
 
     @property
     def evidence(self) -> TaskEvidence:

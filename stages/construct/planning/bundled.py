@@ -1,8 +1,8 @@
 """Write the bundled bank of planning cases: `python -m stages.construct.planning.bundled`.
 
-Everything is made from the reference solutions of the starter bank and from `sources/`, where
-people have written what a model is asked for otherwise. With `--record` the reference solutions
-are played anew first.
+The cases are made from the reference solutions of the starter bank and from `sources/`, in which
+people wrote the words that a refresh asks a model for. With `--record` the reference solutions are
+played anew first.
 """
 
 import asyncio

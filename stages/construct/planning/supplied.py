@@ -56,7 +56,7 @@ class Supplied:
         return found if isinstance(found, form) else None
 
     def has(self, task_id: str, question: str) -> bool:
-        """Return whether something was written."""
+        """Return whether people answered this question about the task."""
         return (task_id, question) in self.answers
 
 
@@ -103,7 +103,7 @@ def _answers(path: Path) -> dict[tuple[str, str], Form]:
 
 def _form(path: Path, question: str, value: Any) -> Form:
     try:
-        # By way of JSON: strict forms take no list for a tuple otherwise.
+        # As JSON, because strict forms accept a list for a tuple only there.
         return FORMS[question].model_validate_json(json.dumps(value))
     except ValidationError as exc:
         raise BadTaskData(f"{path}: {question}: {describe(exc)}") from exc

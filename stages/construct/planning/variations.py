@@ -28,10 +28,10 @@ class Variation(Value):
     setting: Setting
     form: Form = Form.HOLISTIC
     position: int = 0
-    """Of a step-wise cut, or its variation."""
+    """Steps that are done when a step-wise case, or a variation of one, begins."""
     horizon: int = 0
     number: int = 0
-    """Of distractors."""
+    """How many distractors are among the tools."""
     infeasibility: Infeasibility | None = None
 
     @property
@@ -62,7 +62,7 @@ class Variation(Value):
 
     @property
     def case_id(self) -> str:
-        """Id of the case, which says no more of it than every planner sees: the form."""
+        """Id of the case; of the case it tells only the form, which every planner sees."""
         asked, taken = self.horizon, self.position
         cut = f"next-{asked}-after-{taken}" if self.form is Form.STEP_WISE else "plan"
         cut = "next-1" if self.setting is Setting.BROKEN else cut
@@ -75,7 +75,7 @@ def deal(
     counts: CaseCounts,
     can_write: CanWrite,
 ) -> tuple[Variation, ...]:
-    """Return the cases to make; the base of each is among them. The same input gives the same.
+    """Return the cases to make, with the base of each; equal arguments give equal cases.
 
     Args:
         lengths: Steps of each task's trajectory by task id.

@@ -117,7 +117,7 @@ class OpinionForm(Form):
 
     reasonable: bool
     reason: Annotated[str, Field(max_length=1_000)]
-    """Empty if it is."""
+    """Why the case is not reasonable; empty if it is."""
 
 
 def object_schema(properties: dict[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ _FIELDS = {
     ChecklistItem.TOOLS_SUFFICIENT: "tools",
     ChecklistItem.RUBRIC_RIGHT: of_tree(),
 }
-"""The field of a draft that an item is about; without one, it is the query."""
+"""The field of a draft that a checklist item is about; items that are not here: the query."""
 
 
 def decide(
@@ -53,7 +53,7 @@ def decide(
     comment: str = "",
     checklist: Checklist = (),
 ) -> Standing:
-    """Store a person's verdict; return where the review of the candidate is with it.
+    """Store a person's verdict; return where the review of the candidate stands then.
 
     The candidate stays in review until as many different people as its refresh asks for have given
     the same verdict. A candidate that is sent back is rewritten, or only its tree is, if that alone
@@ -141,7 +141,7 @@ def approve_all(store: Store, refresh_id: str, reviewer: str, comment: str) -> i
 
 
 def _back(candidate: Candidate, now: Standing, attempt: int) -> Following:
-    """Return the way back of a candidate: what reviewers found is a validation that failed."""
+    """Return the stage that mends the candidate; it is told what reviewers found as violations."""
     found = tuple(dict.fromkeys(_violations(now.votes)))
     step = ConstructionStep(
         candidate_id=candidate.id,

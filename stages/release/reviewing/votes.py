@@ -13,7 +13,7 @@ from taskdata.schema.review import VERDICTS, Verdict
 
 
 class Standing(Value):
-    """Where the review of one draft is."""
+    """How far the review of one draft has come."""
 
     needed: int
     """How many different people must give the same verdict."""
@@ -57,7 +57,7 @@ def outcome(decisions: Sequence[ReviewDecision], needed: int) -> Standing:
 def standing(decisions: Sequence[ReviewDecision], needed: int) -> Standing:
     """Return where the review of the current draft is; the arguments are those of `outcome`."""
     found = outcome(decisions, needed)
-    # Since it was sent back it has another draft.
+    # The candidate was sent back, so nobody has judged its current draft yet.
     return Standing(needed=needed) if found.verdict == "send_back" else found
 
 
@@ -80,7 +80,7 @@ def blind_pairs(
 ) -> Iterator[tuple[ReviewDecision, ReviewDecision]]:
     """Yield each two verdicts that different people gave to a draft without seeing the other's.
 
-    Of somebody who voted several times it is the last time at which nothing was to be seen.
+    Of a person who gave several verdicts it is the last one given while nothing could be seen.
     """
     for round_ in _rounds(decisions, needed):
         blind: list[ReviewDecision] = []

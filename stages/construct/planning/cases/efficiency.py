@@ -1,7 +1,7 @@
 """Efficiency-aware cases: costs, composites and traps, and the proof of the optimum (APB, B.5).
 
-The optimum is that of all chains that do the steps of the reference in its order, where a tool
-that replaces consecutive ones does them at once. It is found exactly, as a shortest path.
+The optimum is the cheapest of all chains that do the steps of the reference in their order; a tool
+that replaces consecutive steps does them in one call. It is found exactly, as a shortest path.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ class Cheapest:
 
     cost: int
     parts: tuple[tuple[CaseTool, int, int], ...]
-    """Tool, first step and the one after its last, from 0."""
+    """Each tool with its first step and the step after its last one, counted from 0."""
 
 
 def efficiency(base: Task, task: Task, written: EfficiencyForm, version: str) -> PlanningCase:

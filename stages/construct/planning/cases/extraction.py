@@ -30,7 +30,7 @@ from taskdata.schema.planning import (
 from taskdata.schema.task import Task, Tier
 
 IN_WORDS = 160
-"""Characters from which an argument of a reference chain is given in words."""
+"""An argument of a reference chain with so many characters or more is given in words."""
 
 _MEDIA = {
     Modality.VIDEO: {".mp4", ".mov", ".webm", ".mkv"},
@@ -44,9 +44,9 @@ _RUNS_CODE = "python_execute"
 _READS_TEXT = "read_file"
 _WRITES_TEXT = "write_file"
 _OF_RESULTS = frozenset({"expression", "x", "series"})
-"""Arguments that are made of what earlier steps found, which no plan knows."""
+"""Arguments whose values come from results of earlier steps, which no plan can know."""
 _OF_TEXTS = frozenset({"equations", "unknowns"})
-"""The same, as lists of texts."""
+"""Such arguments whose values are lists of texts."""
 _COMPUTES = ("Calculator", "Solver", _RUNS_CODE)
 _MAKES = {
     "DocxFileGenerator": {".docx"},
@@ -144,7 +144,7 @@ def as_task(task: Task, case_id: str, case: PlanningCase, query: str = "") -> Ta
         tier=Tier.PLANNING,
         category=task.category,
         capabilities=task.capabilities,
-        # It says no more than every planner sees.
+        # The title says no more than every planner sees.
         title=f"{asked}: {task.title}"[:_MAX_TITLE],
         query=query or task.query,
         human_minutes=5,
@@ -194,9 +194,10 @@ def said_of(trajectory: Trajectory, sentences: Sequence[str]) -> tuple[str, ...]
 def chain_of(
     steps: Iterable[PrefixStep], said: Iterable[str], *, results_are_known: bool
 ) -> tuple[PlannedAction, ...]:
-    """Return the steps as planned actions; what is long in their arguments is said in words.
+    """Return the steps as planned actions, with some of their arguments in words.
 
-    So is what is made of earlier results, where the planner does not know them.
+    These are long arguments and, unless `results_are_known` to the planner, those whose values come
+    from results of earlier steps.
     """
     return tuple(
         PlannedAction(

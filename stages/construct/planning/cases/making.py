@@ -47,8 +47,8 @@ def make(variation: Variation, source: Source, written: WrittenForm | None = Non
     """Return the case.
 
     Args:
-        variation: What is made.
-        source: Of what.
+        variation: Which case is made.
+        source: The task that it is made from, with the trajectory and the plan in words.
         written: The answer to the variation's question; None where it has none.
 
     Raises:

@@ -37,7 +37,7 @@ from taskdata.schema.task import Task
 
 _WORDS = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
 _LEAST_WORD = 3
-"""Letters of a word that can tell a scene."""
+"""Shorter words say nothing about what a tool deals with."""
 _COMMON = frozenset(
     {
         "all",
@@ -87,9 +87,9 @@ _COMMON = frozenset(
     }
 )
 LEAST_SHARED_WORDS = 2
-"""Words of a distractor that query or own tools must have too, else it is not similar."""
+"""A distractor is similar if it has so many words in common with the query and the own tools."""
 MOST_ALIKE = 0.75
-"""A distractor's description is not an own tool's, up to this likeness (0-1)."""
+"""Two names or descriptions that are more alike than this (0-1) count as the same."""
 
 
 def extraneous(
@@ -109,7 +109,7 @@ def extraneous(
         base.id,
         version,
         setting=Setting.EXTRANEOUS,
-        # By name: the place of a tool in the list does not give it away.
+        # By name, so that the place in the list does not tell which tools are distractors.
         tools=tuple(sorted(tools, key=lambda tool: tool.name.lower())),
     )
 

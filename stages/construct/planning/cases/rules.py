@@ -126,7 +126,7 @@ def _steps(case: PlanningCase) -> list[str]:
 def _of_reference(task: Task, case: PlanningCase) -> Iterator[str]:
     answer = reference_answer(case)
     if answer.chain:
-        # `mark` knows the reference when it sees it; here it is held to the rules like any other.
+        # `mark` takes the reference's own chain for correct; here it must keep the rules, too.
         for found in (*chain_faults(case, answer), *unmet_rules(case, answer)):
             yield f"the reference has {found.error.value}: {found.evidence}"
     score = mark(task, answer)

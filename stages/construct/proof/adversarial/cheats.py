@@ -40,7 +40,7 @@ _MOST_CELLS = 40_000
 _MOST_CANDIDATES = 400
 _MOST_SLIDES, _SLIDE_CHARACTERS = 60, 400
 _NEAR = 6
-"""Numbers that are tried below an expected one, and above it."""
+"""So many numbers are tried below an expected number, and as many above it."""
 _TOKEN = re.compile(r"[^\W\d_]+|\d[\d.,:]*\d|\d")
 _NAME = re.compile(r"[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]+)*")
 _FIGURE = re.compile(r"\d[\d.,:]*\d|\d")

@@ -69,7 +69,7 @@ class Fact:
 
     row: frozenset[str] = frozenset()
     phrases: tuple[str, ...] = ()
-    """Any of them is enough."""
+    """Alternatives: each of them states the fact."""
     name: str = ""
     count: tuple[str, int] | None = None
     sum: tuple[str, float, float] | None = None
