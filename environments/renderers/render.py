@@ -14,9 +14,9 @@ from pathlib import PurePosixPath
 from pydantic import TypeAdapter, ValidationError
 
 from environments.ports import Completed, Sandbox
+from environments.renderers.asking import ask, reply_parts
 from environments.renderers.limits import MAX_PREVIEW_BYTES, MAX_REPLY_BYTES, PREVIEW_PIXELS
 from environments.renderers.worker import READERS
-from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
 from taskdata.schema.views import UnreadableView, View
 
@@ -58,32 +58,23 @@ async def render(sandbox: Sandbox, name: str) -> Rendered:
     """
     if PurePosixPath(name).suffix.lower() not in READERS:
         return Rendered(UnreadableView(reason=f"nothing reads files of this type: {name}"[:200]))
-    completed = await sandbox.run(
-        [*sandbox.python(), "-P", "-m", "environments.renderers.worker"],
-        stdin=json.dumps({"name": name}).encode(),
-    )
+    completed = await ask(sandbox, "environments.renderers.worker", {"name": name})
     return read_reply(completed)
 
 
 def read_reply(completed: Completed) -> Rendered:
     """Turn the worker's output into a view, validating it; see `render`."""
-    lines = completed.stdout.split(b"\n", 3)
-    if lines[0] != b"ready":
-        tail = completed.stderr[-300:].decode("utf-8", "replace").strip().replace("\n", " | ")
-        raise SandboxFailed(
-            f"the renderer did not start (exit code {completed.exit_code}, "
-            f"limit {completed.limit}): {tail or 'no message'}; check the sandbox's Python"
-        )
-    if len(lines) < 3:
+    parts = reply_parts(completed, "the renderer", most=2)
+    if parts is None:
         return Rendered(UnreadableView(reason=_why_stopped(completed)))
     try:
-        view = _VIEW.validate_json(lines[1])
+        view = _VIEW.validate_json(parts[0])
     except ValidationError as exc:
         _logger.warning("a renderer replied with %d faults in its view", exc.error_count())
         return Rendered(UnreadableView(reason="its renderer gave no valid view"))
     if isinstance(view, UnreadableView):
         return Rendered(UnreadableView(reason=view.reason[:_MAX_REASON]))
-    return Rendered(view, _preview(lines[2]), len(completed.stdout))
+    return Rendered(view, _preview(parts[1]), len(completed.stdout))
 
 
 def _why_stopped(completed: Completed) -> str:

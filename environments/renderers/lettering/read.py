@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from environments.ports import Completed, Sandbox
+from environments.renderers.asking import ask, reply_parts
 from environments.renderers.lettering.formats import MAX_TEXT_CHARACTERS, NO_READER
-from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
 
 READ_RESOURCES = Resources(
@@ -40,27 +40,19 @@ async def read(sandbox: Sandbox, names: Sequence[str]) -> ReadText:
     Raises:
         SandboxFailed: the sandbox failed, or the worker before it opened a file.
     """
-    completed = await sandbox.run(
-        [*sandbox.python(), "-P", "-m", "environments.renderers.lettering.worker"],
-        stdin=json.dumps({"names": list(names)}).encode(),
-    )
+    question = {"names": list(names)}
+    completed = await ask(sandbox, "environments.renderers.lettering.worker", question)
     return read_reply(completed, len(names))
 
 
 def read_reply(completed: Completed, pictures: int) -> ReadText:
     """Turn the worker's output about so many pictures into texts; see `read`."""
-    lines = completed.stdout.split(b"\n", 2)
-    if lines[0] != b"ready":
-        tail = completed.stderr[-300:].decode("utf-8", "replace").strip().replace("\n", " | ")
-        raise SandboxFailed(
-            f"reading pictures did not start (exit code {completed.exit_code}, "
-            f"limit {completed.limit}): {tail or 'no message'}; check the sandbox's Python"
-        )
-    if len(lines) < 3:
+    parts = reply_parts(completed, "reading pictures")
+    if parts is None:
         cause = completed.limit or f"exit code {completed.exit_code}"
         return ReadText(reason=f"they could not be read within the limits: {cause}")
     try:
-        reply = json.loads(lines[1])
+        reply = json.loads(parts[0])
         texts, reason = tuple(map(_text, reply["texts"])), str(reply["reason"])
     except (ValueError, TypeError, KeyError, RecursionError):
         return ReadText(reason="reading them gave no valid text")

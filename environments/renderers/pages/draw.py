@@ -8,6 +8,7 @@ import struct
 from dataclasses import dataclass
 
 from environments.ports import Completed, Sandbox
+from environments.renderers.asking import ask, reply_parts
 from environments.renderers.pages.formats import (
     BROWSED,
     BROWSER_FLAGS,
@@ -20,7 +21,6 @@ from environments.renderers.pages.formats import (
     SCREENSHOT,
     ending,
 )
-from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
 
 DRAW_RESOURCES = Resources(
@@ -64,10 +64,7 @@ async def draw(sandbox: Sandbox, name: str) -> DrawnPages:
         return DrawnPages(reason="files of this type have no pages")
     if ending(name) in BROWSED and not await _browsed(sandbox, name):
         return DrawnPages(reason="Chromium is not installed", needs_converter=True)
-    completed = await sandbox.run(
-        [*sandbox.python(), "-P", "-m", "environments.renderers.pages.worker"],
-        stdin=json.dumps({"name": name}).encode(),
-    )
+    completed = await ask(sandbox, "environments.renderers.pages.worker", {"name": name})
     return read_reply(completed)
 
 
@@ -96,18 +93,12 @@ async def _browsed(sandbox: Sandbox, name: str) -> bool:
 
 def read_reply(completed: Completed) -> DrawnPages:
     """Turn the worker's output into pictures, validating it; see `draw`."""
-    lines = completed.stdout.split(b"\n", 2)
-    if lines[0] != b"ready":
-        tail = completed.stderr[-300:].decode("utf-8", "replace").strip().replace("\n", " | ")
-        raise SandboxFailed(
-            f"the drawing of pages did not start (exit code {completed.exit_code}, "
-            f"limit {completed.limit}): {tail or 'no message'}; check the sandbox's Python"
-        )
-    if len(lines) < 3:
+    parts = reply_parts(completed, "the drawing of pages")
+    if parts is None:
         cause = completed.limit or f"exit code {completed.exit_code}"
         return DrawnPages(reason=f"its pages could not be drawn within the limits: {cause}")
     try:
-        reply = json.loads(lines[1])
+        reply = json.loads(parts[0])
         pictures, count = reply["pictures"][:MAX_DRAWN_PAGES], int(reply["page_count"])
         reason = str(reply["reason"])[:_MAX_REASON]
         drawn = tuple(_picture(picture) for picture in pictures)

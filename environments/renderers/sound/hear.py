@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass
 
 from environments.ports import Completed, Sandbox
+from environments.renderers.asking import ask, reply_parts
 from environments.renderers.sound.formats import (
     MAX_CLIP_BYTES,
     MAX_TRANSCRIPT_CHARACTERS,
     NO_RECOGNISER,
 )
-from taskdata.errors import SandboxFailed
 from taskdata.schema.task import Resources
 
 HEAR_RESOURCES = Resources(
@@ -47,27 +47,18 @@ async def hear(sandbox: Sandbox, name: str) -> HeardSound:
     Raises:
         SandboxFailed: the sandbox failed, or the worker before it opened the file.
     """
-    completed = await sandbox.run(
-        [*sandbox.python(), "-P", "-m", "environments.renderers.sound.worker"],
-        stdin=json.dumps({"name": name}).encode(),
-    )
+    completed = await ask(sandbox, "environments.renderers.sound.worker", {"name": name})
     return read_reply(completed)
 
 
 def read_reply(completed: Completed) -> HeardSound:
     """Turn the worker's output into a transcript, validating it; see `hear`."""
-    lines = completed.stdout.split(b"\n", 2)
-    if lines[0] != b"ready":
-        tail = completed.stderr[-300:].decode("utf-8", "replace").strip().replace("\n", " | ")
-        raise SandboxFailed(
-            f"listening did not start (exit code {completed.exit_code}, "
-            f"limit {completed.limit}): {tail or 'no message'}; check the sandbox's Python"
-        )
-    if len(lines) < 3:
+    parts = reply_parts(completed, "listening")
+    if parts is None:
         cause = completed.limit or f"exit code {completed.exit_code}"
         return HeardSound(reason=f"it could not be listened to within the limits: {cause}")
     try:
-        reply = json.loads(lines[1])
+        reply = json.loads(parts[0])
         text, reason = str(reply["text"]), str(reply["reason"])
         clip = None if reply["clip"] is None else _wav(reply["clip"])
     except (ValueError, TypeError, KeyError, RecursionError, binascii.Error):
