@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from flows.serving.annotation.forms import policy_headers
+from flows.serving.annotation.forms import form_token, policy_headers
 from flows.serving.dashboards import HEADERS
 from flows.serving.guard import behind_login
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+
+    from taskdata.store import Store
 
 Q = TypeVar("Q")
 
@@ -97,3 +99,17 @@ class AskingPages(ABC, Generic[Q]):
         order = [*range(number, len(self._asked)), *range(number)]
         open_ = next((i for i in order if self.key(self._asked[i]) not in answered), None)
         return RedirectResponse("/done" if open_ is None else f"/{self.noun}/{open_ + 1}", 303)
+
+
+class RunPages(AskingPages[Q]):
+    """Pages that ask an annotator about trials of one run."""
+
+    form: ClassVar[str]
+    """What tells the token of these pages from that of others about the same run."""
+
+    def __init__(
+        self, store: "Store", run_id: str, asked: Sequence[Q], annotator: str, login: str
+    ) -> None:
+        """Ask `annotator` about these things of the run, and store the answers there."""
+        super().__init__(asked, form_token(login, f"{self.form}\n{run_id}"))
+        self._store, self._run_id, self._annotator = store, run_id, annotator

@@ -5,6 +5,7 @@ other sites cannot read.
 """
 
 import hmac
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
@@ -50,3 +51,17 @@ async def posted(
     if not hmac.compare_digest(form.get("token", [""])[0].encode(), token.encode()):
         raise HTTPException(403, "This page is from another session; load it again.")
     return form
+
+
+def text_in(form: Mapping[str, Sequence[str]], field: str) -> str:
+    """Return what was written in a field, with plain line ends; empty: nothing."""
+    return form.get(field, [""])[0].replace("\r\n", "\n")
+
+
+def fault_of(error: ValueError) -> str:
+    """Return what is wrong with an answer, for the person who gave it."""
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        return error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+    return str(error)

@@ -6,9 +6,9 @@ Labels are stored in a transaction of their own before the next page is shown.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from flows.serving.annotation.asking import AskingPages
+from flows.serving.annotation.asking import RunPages
 from flows.serving.annotation.files import file_of, rendered_of
-from flows.serving.annotation.forms import form_token, posted
+from flows.serving.annotation.forms import fault_of, posted, text_in
 from taskdata.schema.label_agreement import (
     ALL_LABELS,
     ONE_OF_A_KIND,
@@ -46,21 +46,11 @@ def labelling_app(
     return _Pages(store, run_id, asked, annotator, login).app(login, label_policy())
 
 
-class _Pages(AskingPages["LabelQuestion"]):
+class _Pages(RunPages["LabelQuestion"]):
     """What is answered to each kind of request."""
 
     noun = "trial"
-
-    def __init__(
-        self,
-        store: "Store",
-        run_id: str,
-        asked: "Sequence[LabelQuestion]",
-        annotator: str,
-        login: str,
-    ) -> None:
-        super().__init__(asked, form_token(login, f"label\n{run_id}"))
-        self._store, self._run_id, self._annotator = store, run_id, annotator
+    form = "label"
 
     def key(self, question: "LabelQuestion") -> str:
         return question.result.trial.id
@@ -87,14 +77,13 @@ class _Pages(AskingPages["LabelQuestion"]):
         return self._page(number, question, Entered.of(before))
 
     async def save(self, request: "Request") -> "Response":
-        from pydantic import ValidationError
         from starlette.concurrency import run_in_threadpool
 
         from dashboards.agreement.label_page import Entered
 
         number, question = self.question(request)
         form = await posted(request, self._token, _FORM_BYTES)
-        place, note = _text(form, "place").strip(), _text(form, "note").strip()
+        place, note = text_in(form, "place").strip(), text_in(form, "note").strip()
         labels = {kind: tuple(filter(None, form.get(kind, []))) for kind in ALL_LABELS}
         try:
             annotation = LabelAnnotation(
@@ -105,10 +94,8 @@ class _Pages(AskingPages["LabelQuestion"]):
                 note=note,
             )
             await run_in_threadpool(self._require_place, question, place)
-        except ValidationError as exc:
-            told = exc.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
         except ValueError as exc:
-            told = str(exc)
+            told = fault_of(exc)
         else:
             await run_in_threadpool(self._store.save_label_annotation, annotation)
             return await run_in_threadpool(self.onward, number)
@@ -155,10 +142,6 @@ class _Pages(AskingPages["LabelQuestion"]):
                 f"{place[:60]!r} is no place of this trial; click one in the record, or leave it "
                 "empty"
             )
-
-
-def _text(form: Mapping[str, list[str]], field: str) -> str:
-    return form.get(field, [""])[0].replace("\r\n", "\n")
 
 
 def _labels(marked: Mapping[str, Sequence[str]]) -> GivenLabels:

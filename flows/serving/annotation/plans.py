@@ -3,12 +3,12 @@
 Marks are stored in a transaction of their own before the next page is shown.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from flows.serving.annotation.asking import AskingPages
+from flows.serving.annotation.asking import RunPages
 from flows.serving.annotation.files import download
-from flows.serving.annotation.forms import form_token, posted
+from flows.serving.annotation.forms import fault_of, posted, text_in
 from taskdata.schema.plan_agreement import PlanAnnotation
 from taskdata.schema.planning_score import PredictedPlan
 
@@ -41,21 +41,11 @@ def marking_app(
     return _Pages(store, run_id, asked, annotator, login).app(login, plan_policy())
 
 
-class _Pages(AskingPages["PlanQuestion"]):
+class _Pages(RunPages["PlanQuestion"]):
     """What is answered to each kind of request."""
 
     noun = "plan"
-
-    def __init__(
-        self,
-        store: "Store",
-        run_id: str,
-        asked: "Sequence[PlanQuestion]",
-        annotator: str,
-        login: str,
-    ) -> None:
-        super().__init__(asked, form_token(login, f"plan\n{run_id}"))
-        self._store, self._run_id, self._annotator = store, run_id, annotator
+    form = "plan"
 
     def key(self, question: "PlanQuestion") -> str:
         return question.result.trial.id
@@ -81,14 +71,13 @@ class _Pages(AskingPages["PlanQuestion"]):
         return self._page(number, question, EnteredMarks.of(before))
 
     async def save(self, request: "Request") -> "Response":
-        from pydantic import ValidationError
         from starlette.concurrency import run_in_threadpool
 
         from dashboards.agreement.plan_page import EnteredMarks
 
         number, question = self.question(request)
         form = await posted(request, self._token, _FORM_BYTES)
-        grade, note = _text(form, "grade"), _text(form, "note").strip()
+        grade, note = text_in(form, "grade"), text_in(form, "note").strip()
         errors = form.get("errors", [])
         try:
             annotation = PlanAnnotation.model_validate(
@@ -99,10 +88,8 @@ class _Pages(AskingPages["PlanQuestion"]):
                     "note": note,
                 }
             )
-        except ValidationError as exc:
-            told = exc.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
         except ValueError as exc:
-            told = str(exc)
+            told = fault_of(exc)
         else:
             await run_in_threadpool(self._store.save_plan_annotation, annotation)
             return await run_in_threadpool(self.onward, number)
@@ -137,10 +124,6 @@ class _Pages(AskingPages["PlanQuestion"]):
             place, question.task, question.case, answer or PredictedPlan(), entered, self._token
         )
         return HTMLResponse(page, status)
-
-
-def _text(form: Mapping[str, list[str]], field: str) -> str:
-    return form.get(field, [""])[0].replace("\r\n", "\n")
 
 
 def _grade(text: str) -> float:

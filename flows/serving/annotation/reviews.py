@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from flows.serving.annotation.asking import AskingPages
 from flows.serving.annotation.files import file_of, rendered_of
-from flows.serving.annotation.forms import form_token, posted
+from flows.serving.annotation.forms import form_token, posted, text_in
 from stages.construct.assembling import available_files
 from stages.release.review import ReviewSheet, awaiting, find, sheet
 from stages.release.reviewing.deciding import decide
@@ -104,9 +104,9 @@ class _Pages(AskingPages["Candidate"]):
     ) -> "Response":
         from dashboards.agreement.review_page import EnteredReview
 
-        answers = {item.value: _text(form, item.value) for item in ChecklistItem}
-        notes = {item.value: _text(form, f"note_{item.value}").strip() for item in ChecklistItem}
-        verdict, comment = _text(form, "verdict"), _text(form, "comment").strip()
+        answers = {item.value: text_in(form, item.value) for item in ChecklistItem}
+        notes = {item.value: text_in(form, f"note_{item.value}").strip() for item in ChecklistItem}
+        verdict, comment = text_in(form, "verdict"), text_in(form, "comment").strip()
         try:
             chosen = next((one for one in VERDICTS if one == verdict), None)
             if chosen is None:
@@ -209,7 +209,3 @@ def _checklist(answers: Mapping[str, str], notes: Mapping[str, str]) -> Checklis
             case _:
                 raise Misuse(f"{answer[:60]!r} is no answer.")
     return tuple(found)
-
-
-def _text(form: Mapping[str, list[str]], field: str) -> str:
-    return form.get(field, [""])[0].replace("\r\n", "\n")

@@ -6,9 +6,9 @@ A score is stored in a transaction of its own before the next page is shown.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from flows.serving.annotation.asking import AskingPages
+from flows.serving.annotation.asking import RunPages
 from flows.serving.annotation.files import file_of, rendered_of
-from flows.serving.annotation.forms import form_token, posted
+from flows.serving.annotation.forms import posted
 from taskdata.schema.agreement import Annotation
 
 if TYPE_CHECKING:
@@ -40,21 +40,11 @@ def annotation_app(
     return _Pages(store, run_id, asked, annotator, login).app(login, annotation_policy())
 
 
-class _Pages(AskingPages["Question"]):
+class _Pages(RunPages["Question"]):
     """What is answered to each kind of request."""
 
     noun = "leaf"
-
-    def __init__(
-        self,
-        store: "Store",
-        run_id: str,
-        asked: "Sequence[Question]",
-        annotator: str,
-        login: str,
-    ) -> None:
-        super().__init__(asked, form_token(login, f"annotate\n{run_id}"))
-        self._store, self._run_id, self._annotator = store, run_id, annotator
+    form = "annotate"
 
     def key(self, question: "Question") -> tuple[str, str]:
         return question.key
