@@ -61,14 +61,7 @@ def prove_bank(
     Raises:
         SandboxFailed: the sandbox does not work on this machine.
     """
-    proofs: dict[str, TaskProof] = {}
-    usable: dict[str, Task] = {}
-    for task in tasks:
-        try:
-            require_usable(task)
-            usable[task.content_hash] = task
-        except BadTaskData as exc:
-            proofs[task.content_hash] = _refused(task, exc)
+    usable, proofs = _sorted_out(tasks)
     for proof in proofs.values():
         proven(proof)
     proofs |= prove_cases([t for t in usable.values() if is_proven_by_marks(t)], proven)
@@ -83,6 +76,19 @@ def prove_bank(
     for proof in verdicts.values():
         proven(proof)
     return proofs | verdicts
+
+
+def _sorted_out(tasks: Sequence[Task]) -> tuple[dict[str, Task], dict[str, TaskProof]]:
+    """Return the tasks that can be used, and the proofs of the others, by content hash."""
+    usable: dict[str, Task] = {}
+    refused: dict[str, TaskProof] = {}
+    for task in tasks:
+        try:
+            require_usable(task)
+            usable[task.content_hash] = task
+        except BadTaskData as exc:
+            refused[task.content_hash] = _refused(task, exc)
+    return usable, refused
 
 
 def _refused(task: Task, error: BadTaskData) -> TaskProof:

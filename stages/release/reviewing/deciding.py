@@ -110,6 +110,20 @@ def edit(
         BadTaskData: if the fields are not a valid draft or task, or break a rule.
     """
     require_decidable(candidate, "edit")
+    draft = _sound_draft(store, candidate, fields, rules)
+    decision = _decision(candidate, "edit", reviewer, comment, ())
+    store.record_review(
+        decision.model_copy(update={"draft": draft}),
+        stage=Construction.PROVE,
+        status=CandidateStatus.OPEN,
+    )
+    return draft
+
+
+def _sound_draft(
+    store: Store, candidate: Candidate, fields: dict[str, Any], rules: Rules
+) -> TaskDraft:
+    """Return the draft with these fields; raises `BadTaskData` as `edit`."""
     try:
         draft = TaskDraft.model_validate(fields)
     except ValidationError as exc:
@@ -123,12 +137,6 @@ def edit(
         raise BadTaskData(
             f"draft of {candidate.task_id!r} breaks {len(broken)} rules: {'; '.join(broken)}"
         )
-    decision = _decision(candidate, "edit", reviewer, comment, ())
-    store.record_review(
-        decision.model_copy(update={"draft": draft}),
-        stage=Construction.PROVE,
-        status=CandidateStatus.OPEN,
-    )
     return draft
 
 

@@ -28,6 +28,7 @@ from taskdata.schema.planning import (
     Form,
     GradeRule,
     Infeasibility,
+    PlannedAction,
     PlanningCase,
     PlanReference,
     Setting,
@@ -139,18 +140,7 @@ def broken(
     substitute = written.tool.as_tool(ToolRole.SUBSTITUTE, (failed.tool,))
     said = said_of(trajectory, sentences)
     (planned,) = chain_of((failed,), (said[written.step - 1],), results_are_known=True)
-    instead = planned.model_copy(
-        update={
-            "tool": substitute.name,
-            "arguments": _for_substitute(substitute, planned.arguments, planned.rationale),
-        }
-    )
     prefix = prefix_of(trajectory, written.step - 1)
-    others = (t for r in rules_of(task, (planned,)) for t in r.tools if planned.tool in r.tools)
-    rule = GradeRule(
-        requirement=f"It gets by another way what {failed.tool} was to give: {planned.rationale}",
-        tools=tuple(dict.fromkeys((substitute.name, *(t for t in others if t != failed.tool)))),
-    )
     return _varied(
         case,
         base.id,
@@ -162,8 +152,26 @@ def broken(
         form=Form.STEP_WISE,
         broken_tool=failed.tool,
         reference=PlanReference(
-            chain=(instead,), rules=(rule,), ends=written.step == len(trajectory.steps)
+            chain=(_by_substitute(planned, substitute),),
+            rules=(_another_way(task, planned, substitute),),
+            ends=written.step == len(trajectory.steps),
         ),
+    )
+
+
+def _by_substitute(planned: PlannedAction, substitute: CaseTool) -> PlannedAction:
+    """Return the action as a call of the substitute."""
+    arguments = _for_substitute(substitute, planned.arguments, planned.rationale)
+    return planned.model_copy(update={"tool": substitute.name, "arguments": arguments})
+
+
+def _another_way(task: Task, planned: PlannedAction, substitute: CaseTool) -> GradeRule:
+    """Return the rule that the action's result is had without the action's own tool."""
+    broken_tool = planned.tool
+    others = (t for r in rules_of(task, (planned,)) for t in r.tools if broken_tool in r.tools)
+    return GradeRule(
+        requirement=f"It gets by another way what {broken_tool} was to give: {planned.rationale}",
+        tools=tuple(dict.fromkeys((substitute.name, *(t for t in others if t != broken_tool)))),
     )
 
 
