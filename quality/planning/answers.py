@@ -41,7 +41,7 @@ class PlanAnswer:
 
     @property
     def correct(self) -> bool | None:
-        """Whether it counts as correct; None: nobody was asked to judge it, or it was prevented."""
+        """Whether the answer counts as correct; None: nobody judged it, or it was prevented."""
         if self.mark is None:
             return None
         if self.mark.correct is None:

@@ -1,4 +1,4 @@
-"""The cost of plans where every tool has one (APB, table 5 and appendix C.8)."""
+"""The cost of plans in cases whose tools have costs (APB, table 5 and appendix C.8)."""
 
 from collections.abc import Mapping, Sequence
 

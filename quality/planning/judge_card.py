@@ -201,7 +201,7 @@ def _self_preference(votes: Votes, rater: str) -> SelfPreference | None:
 
 
 def is_own(agent: str, rater: str) -> bool:
-    """Return whether an agent's model is a judge's, by name; a date at the end is no other model.
+    """Return whether agent and judge are one model, by name; dates at the end do not count.
 
     Args:
         agent: `harness:provider/model`; a bare name has no model.
@@ -216,7 +216,7 @@ def is_own(agent: str, rater: str) -> bool:
 
 
 def _same_model(agents: str, judges: str) -> bool:
-    """Return whether both names are of one model; a provider is compared where both name one."""
+    """Return whether both names are of one model; providers are compared if both have one."""
     bare = agents.partition("/")[2] or agents
     return _DATED.sub("", judges) in (_DATED.sub("", agents), _DATED.sub("", bare))
 
@@ -249,7 +249,7 @@ def _rates(side: Side) -> NDArray[np.float64]:
 def _share(
     having: NDArray[np.bool_], sources: Sequence[str], among: NDArray[np.bool_] | None = None
 ) -> Estimate:
-    """Return the share of a condition, among some rows only if they are named."""
+    """Return the share of rows for which the condition holds; `among`: of these rows alone."""
     rows = range(len(having)) if among is None else np.flatnonzero(among).tolist()
     return clustered_share([bool(having[i]) for i in rows], [sources[i] for i in rows])
 

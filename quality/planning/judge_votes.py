@@ -76,8 +76,8 @@ class Votes:
 def votes_of(people: Sequence[PlanRating], judge: Sequence[PlanRating]) -> Votes:
     """Return the pairs of people's marks with the judge's marks of the same plan.
 
-    Each person's marks of a plan are a pair of their own. The source task and whether the plan is
-    the reference's are as the judge's marks have them.
+    Each person's marks of a plan are a pair of their own. The source task of a pair, and
+    whether its plan has the reference's chain, are taken from the judge's marks.
     """
     given = {one.trial: one for one in reversed(judge)}
     return paired([(one, given[one.trial]) for one in people if one.trial in given])

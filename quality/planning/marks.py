@@ -13,7 +13,7 @@ STEP_RANGES = ((1, 5), (6, 10), (11, 15), (16, 20))
 """Lengths of a reference's tool chain in APB's table 12; longer ones are `>20`."""
 POSITIONS = ("early", "middle", "late")
 SUBTYPES = ("premature_conclusion", "task_incompleteness")
-"""Of E2: of step-wise and of holistic answers."""
+"""The subtypes of E2, of step-wise and of holistic answers."""
 
 
 def plan_marks(answers: Sequence[PlanAnswer]) -> PlanMarks:

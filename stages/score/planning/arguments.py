@@ -24,14 +24,15 @@ _OF_NAMES = frozenset(
 def faults_of(tool: CaseTool, arguments: Mapping[str, Any], *, in_words: bool) -> list[str]:
     """Return what is wrong with a call's arguments, in sentences without an end; at most five.
 
-    What a text stands for that names the result of a step is not known, so it fits any schema.
+    A text that names the result of a step stands for a value that is not known yet, so the text
+    fits any schema.
     Argument names that a tool does not declare are faults, unless its schema allows them expressly.
 
     Args:
         tool: The tool that is called.
         arguments: What it is called with.
-        in_words: Whether other words may stand for a result, too, as in holistic form: of a text
-            in them code does not say that it has the wrong type or is none of the choices.
+        in_words: Whether a result may be named in any words, as in holistic form: a text is then
+            no fault for its type, nor for being none of the choices.
     """
     validator = _validator(json.dumps(tool.parameters, sort_keys=True))
     errors = (

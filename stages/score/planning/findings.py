@@ -18,7 +18,7 @@ from taskdata.schema.planning_score import ErrorFlag, PlanError, PredictedPlan, 
 
 BY_CODE = "code"
 MOST_FLAGS = 40
-"""Errors of one plan that are stored; the grade counts one of each kind."""
+"""The most errors of one plan that are stored; the grade counts one of each kind."""
 
 _NAME_CHARS = 120
 _EVIDENCE_CHARS = 500

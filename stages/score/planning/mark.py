@@ -1,7 +1,7 @@
 """The marks of an answer to a planning case as far as code can decide them (APB, section 3.3).
 
-Code proves errors, and it knows the reference's tool chain when it sees it. A plan without proven
-errors that is another than the reference may be as correct: that is left to a judge.
+Code proves errors, and recognises the reference's own tool chain. A plan with another chain and
+without proven errors may be correct, too: a judge decides about it.
 """
 
 from collections.abc import Iterable

@@ -2,7 +2,7 @@
 
 A plan is made before its steps are carried out, so an argument may stand for a value that only an
 earlier step will give: `<result of step 2>`, or with words for a part of it,
-`<result of step 2: the total>`. Steps count from 1; in step-wise form those of the prefix count.
+`<result of step 2: the total>`. Steps are counted from 1, in step-wise form with the prefix.
 """
 
 import re
@@ -36,7 +36,7 @@ def named_steps(value: Any) -> Iterator[int]:
 def stands_for_value(text: str) -> bool:
     """Return whether a text may stand for a value that is not known yet.
 
-    In the agreed form it does; of other words that speak of a result only a judge can tell.
+    A text in the agreed form does; only a judge can tell whether other words mean a result.
     """
     return _REFERENCE.search(text) is not None or _IN_WORDS.search(text) is not None
 
@@ -47,8 +47,8 @@ def same_arguments(
     """Return whether two calls of a tool have the same arguments.
 
     What equals the default of the tool's schema counts as left out. White space and the form of
-    Unicode do not matter, nor does 2 against 2.0; upper case does. Results of earlier steps are the
-    same if they are those of the same step; the words for a part must only agree if both have some.
+    Unicode do not matter, nor does 2 against 2.0; upper case does. Two results of earlier steps are
+    the same if they are of one step; words for a part of it must agree only if both have some.
     """
     declared = schema.get("properties")
     declared = declared if isinstance(declared, Mapping) else {}
