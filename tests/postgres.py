@@ -1,4 +1,4 @@
-"""A private PostgreSQL server for a session of tests, and databases on it."""
+"""A private PostgreSQL server for a session of tests, and stores on both engines."""
 
 import glob
 import os
@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -115,3 +115,30 @@ def migrated_postgres_url(
     with psycopg.connect(f"{postgres_server}/postgres", autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}" TEMPLATE {_migrated_postgres}')
     return f"{postgres_server}/{name}"
+
+
+_EACH = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+
+
+@pytest.fixture(params=_EACH)
+def store_on_each(
+    request: pytest.FixtureRequest,
+    store_address: StoreAddress,
+    open_store: Callable[[StoreAddress], Store],
+) -> Iterator[Store]:
+    """A store on SQLite, and in another test one on PostgreSQL."""
+    if request.param == "postgres":
+        url = request.getfixturevalue("migrated_postgres_url")
+        store_address = store_address.model_copy(update={"database_url": url})
+    store = open_store(store_address)
+    yield store
+    store.close()
+
+
+@pytest.fixture(params=_EACH)
+def empty_database(request: pytest.FixtureRequest, store_address: StoreAddress) -> StoreAddress:
+    """The address of a database without tables: on SQLite, and in another test on PostgreSQL."""
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        return store_address.model_copy(update={"database_url": url})
+    return store_address

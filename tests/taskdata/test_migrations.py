@@ -30,12 +30,9 @@ INSERT INTO deliverable VALUES (1, 'out.json', 'SHA256', 3)
 """.replace("SHA256", "a" * 64)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def address(request, store_address):
-    if request.param == "postgres":
-        url = request.getfixturevalue("postgres_url")
-        return store_address.model_copy(update={"database_url": url})
-    return store_address
+@pytest.fixture
+def address(empty_database):
+    return empty_database
 
 
 @pytest.fixture

@@ -16,14 +16,9 @@ from taskdata.store import Store
 DAY = timedelta(days=1)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def store(request, store_address, open_store):
-    if request.param == "postgres":
-        url = request.getfixturevalue("migrated_postgres_url")
-        store_address = store_address.model_copy(update={"database_url": url})
-    store = open_store(store_address)
-    yield store
-    store.close()
+@pytest.fixture
+def store(store_on_each):
+    return store_on_each
 
 
 @pytest.fixture
@@ -185,7 +180,7 @@ def test_every_table_with_rows_of_runs_is_known_to_a_prune():
     assert tables.REVISION
 
 
-@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("store_on_each", ["sqlite"], indirect=True)
 def test_an_emptied_database_gives_its_room_back(store, recorded):
     going = recorded("going")
     with store._plainly_writing() as connection:

@@ -25,12 +25,9 @@ MADE_ANEW = {"model_reply"}
 CHECKED = {("outcome", "status"): "finished"}
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def address(request, store_address):
-    if request.param == "postgres":
-        url = request.getfixturevalue("postgres_url")
-        return store_address.model_copy(update={"database_url": url})
-    return store_address
+@pytest.fixture
+def address(empty_database):
+    return empty_database
 
 
 @pytest.fixture

@@ -5,16 +5,9 @@ import pytest
 from tests.taskdata.store.records import trial_of
 
 
-@pytest.fixture(
-    params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)],
-)
-def store(request, store_address, open_store):
-    if request.param == "postgres":
-        url = request.getfixturevalue("migrated_postgres_url")
-        store_address = store_address.model_copy(update={"database_url": url})
-    store = open_store(store_address)
-    yield store
-    store.close()
+@pytest.fixture
+def store(store_on_each):
+    return store_on_each
 
 
 @pytest.fixture
