@@ -21,6 +21,7 @@ from stages.execute.harness import (
     require_harness,
     tools_that_run,
 )
+from stages.execute.recorded_tools import recorded_tools
 from stages.execute.talks import lacking_for_talk
 from stages.prepare.needs import server_state
 from stages.prepare.rescore import copy_trials
@@ -289,7 +290,8 @@ def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
     kinds = [harness_kind(agent.harness) for agent in config.agents]
     needed = {tool for kind in kinds for tool in tools_that_run(kind, task, offer.tools)}
     try:
-        tools = [t for t in offer.tools if t in needed]
+        recorded = recorded_tools(task, config, offer.tools)
+        tools = [t for t in offer.tools if t in needed and t not in recorded]
         require_ready(tools, config, config.sandbox, services_of(task))
     except ToolUnavailable as exc:
         return str(exc)

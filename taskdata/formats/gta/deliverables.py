@@ -15,7 +15,9 @@ _MAX_NAME = 100
 
 _ALIASES = {"jpeg": "jpg", "htm": "html", "yml": "yaml"}
 """Endings beside those that a deliverable's name may have, with their types."""
-_QUOTED = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|“([^”\n]+)”|«([^»\n]+)»|「([^」\n]+)」|(?<!\w)'([^'\n]+)'")
+_QUOTED = re.compile(
+    r"`([^`\n]+)`|\"([^\"\n]+)\"|“([^”\n]+)”|«([^»\n]+)»|「([^」\n]+)」|(?<!\w)'([^'\n]+)'"
+)
 _TOKEN = re.compile(r"(?:[^\s，。、；：？！《》「」“”\"`'*()\[\]{}<>|]|\((?=\d+\)))+")
 _NEXT = re.compile(r"\W*(?:and|und|et|y|e|和|与|及)?\W*")
 """What stands between the names of several files that are given together."""
@@ -24,6 +26,7 @@ _SOFTWARE = re.compile(
     r"|moment|backbone|svelte|alpine|discord|socket|bpmn|mermaid|reveal|tensorflow|brain|face-api)\.js"
 )
 """Names of programs that look like the name of a file."""
+
 
 def read_deliverables(
     given: Any, query: str, inputs: Collection[str], notes: RowNotes

@@ -13,8 +13,9 @@ from taskdata.schema.deliverable import DeliverableType
 
 _WORD_FILE = r"(?:documents?|files?|reports?|format|dokumente?n?|datei|doc\b|文档|文件|格式)"
 _FORMATS = {
-    "xlsx": r"(?:ms |microsoft )?excel|xlsx|spread ?sheets?|workbooks?|tabellenkalkulation|tableurs?"
-    r"|hojas? de c[áa]lculo|feuilles? de calcul|fogli[oa]? di calcolo|planilhas?|电子表格",
+    "xlsx": r"(?:ms |microsoft )?excel|xlsx|spread ?sheets?|workbooks?|tabellenkalkulation"
+    r"|tableurs?|hojas? de c[áa]lculo|feuilles? de calcul|fogli[oa]? di calcolo"
+    r"|planilhas?|电子表格",
     "docx": rf"(?:ms|microsoft) word|(?-i:Word)[ -]?{_WORD_FILE}|docx"
     rf"|(?<!\d[ -])(?<!hundred[ -])(?<!thousand[ -])word {_WORD_FILE}|documents? word"
     r"|documentos? (?:de )?word"
@@ -95,16 +96,16 @@ _UNWANTED = re.compile(
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
-    r"\b(?:of|for|about|on|from|with|using|by|at|via|how|through|to (?!an?\b|the\b)|für|über|mit|von|"
-    r"pour|avec|sur|para|sobre|con|per|su)\s+(?:[\w'’%-]+\s+){0,5}$",
+    r"\b(?:of|for|about|on|from|with|using|by|at|via|how|through|to (?!an?\b|the\b)|für|über|mit|"
+    r"von|pour|avec|sur|para|sobre|con|per|su)\s+(?:[\w'’%-]+\s+){0,5}$",
     re.IGNORECASE,
 )
 _GIVEN_AFTER = re.compile(
-    r"[\s(]*(?:['’]s\b|(?:that |which )?(?:(?:I|we)(?:['’]ve)? )(?:have )?(?:attach|upload|provid|shar|"
-    r"sent|send|gave|giv|link)|(?:i[st] |are |was )?(?:attached|provided|uploaded|below|enclosed|"
-    r"joint|ci-joint|adjunt|allegat|angehängt|anexad)|中的|里的|中(?!文)|template\b|files? (?:i|we) "
-    r"|(?:\w+ )?(?:to|into|in|as) (?:an? )?(?:ms |microsoft )?\.?(?:pdf|docx|word|pptx|power ?point|"
-    r"xlsx|excel|html|csv|markdown|md|png|jpe?g|mp[34])\b)",
+    r"[\s(]*(?:['’]s\b|(?:that |which )?(?:(?:I|we)(?:['’]ve)? )(?:have )?(?:attach|upload|provid|"
+    r"shar|sent|send|gave|giv|link)|(?:i[st] |are |was )?(?:attached|provided|uploaded|below|"
+    r"enclosed|joint|ci-joint|adjunt|allegat|angehängt|anexad)|中的|里的|中(?!文)|template\b"
+    r"|files? (?:i|we) |(?:\w+ )?(?:to|into|in|as) (?:an? )?(?:ms |microsoft )?\.?(?:pdf|docx|word|"
+    r"pptx|power ?point|xlsx|excel|html|csv|markdown|md|png|jpe?g|mp[34])\b)",
     re.IGNORECASE,
 )
 _GIVEN_FILE = re.compile(
