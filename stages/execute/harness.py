@@ -51,8 +51,6 @@ class HarnessKind:
     """Computes the limits of its sandbox from those of a tool call; None: the same limits."""
     plans: Literal["never", "too", "only"] = "never"
     """Whether it answers planning cases, beside tasks that it does or as all that it does."""
-    runs_tools: bool = True
-    """Whether it may call a tool at all."""
 
     @property
     def is_program(self) -> bool:
@@ -100,7 +98,6 @@ HARNESSES: Mapping[str, HarnessKind] = {
         takes_feedback=False,
         talks=None,
         plans="too",
-        runs_tools=False,
     ),
     "react": HarnessKind(
         lambda agent, task: React(agent), needs_model=True, takes_feedback=True, talks=True
@@ -256,8 +253,6 @@ def tools_that_run(kind: HarnessKind, task: Task, offered: Sequence[str]) -> tup
     A call that is only predicted runs no tool: those of the reference are run, where their results
     were not recorded with it.
     """
-    if not kind.runs_tools:
-        return ()
     if not kind.predicts:
         return tuple(offered)
     steps = () if task.reference is None else task.reference.steps

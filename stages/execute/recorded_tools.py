@@ -1,8 +1,8 @@
-"""Tools that cannot run here, answered from the chain that a task of GTA-Atomic was published with.
+"""Tools of published tasks that cannot run here: their calls, not their presence, end a trial.
 
-GTA's tools need models and keys that many machines lack. Its tasks bring the result of every call
-of their reference, so that such a call needs no backend. Any other call of such a tool ends the
-trial, as one of a tool without a backend does elsewhere.
+GTA's tools need models and keys that many machines lack, and its tasks offer more of them than they
+need. A task of GTA-Atomic brings the result of every call of its reference, so that such a call
+needs no backend. Any other call ends the trial, as one of a tool without a backend does elsewhere.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,13 @@ from environments.tool_runtime.states import READY, tool_state
 from environments.toolkit.services import services_of
 from taskdata.errors import ToolUnavailable
 from taskdata.schema.run import RunConfig
-from taskdata.schema.task import GTA_ATOMIC, ImageGenerationAnswer, ReferenceStep, Task
+from taskdata.schema.task import (
+    GTA_ATOMIC,
+    GTA_WORKFLOW,
+    ImageGenerationAnswer,
+    ReferenceStep,
+    Task,
+)
 from taskdata.schema.tool import ToolResult, ToolSpec
 
 _INPUT = "input/"
@@ -42,28 +48,29 @@ class RecordedTool:
             if step.result is not None and _comparable(step.arguments) == asked:
                 return ToolResult(text=step.result)
         raise ToolUnavailable(
-            f"tool {self.spec.name}: {self.lacks}; only the calls of the published chain are "
-            "answered without it"
+            f"tool {self.spec.name}: {self.lacks}; without it only calls of a published chain are "
+            "answered"
         )
 
 
 def recorded_tools(
     task: Task, config: RunConfig, offered: Sequence[str]
 ) -> Mapping[str, RecordedTool]:
-    """Return those of the offered tools that are not ready and have a recorded chain, by name.
+    """Return those of the offered tools that are not ready, by name; none for a task of our own.
 
     There are none for a picture that a judge is to see, because nothing is drawn.
     """
     origin = task.provenance
-    if origin.source != GTA_ATOMIC or origin.seed_id is not None or task.reference is None:
+    if origin.source not in (GTA_ATOMIC, GTA_WORKFLOW) or origin.seed_id is not None:
         return {}
     if isinstance(task.answer, ImageGenerationAnswer) and config.every_judge:
         return {}
     found, known, brought = {}, catalogue(), services_of(task)
+    chain = () if task.reference is None else task.reference.steps
     for name in offered:
         state = tool_state(name, config, config.sandbox, brought) if name in known else READY
         if state != READY:
-            steps = tuple(step for step in task.reference.steps if step.tool == name)
+            steps = tuple(step for step in chain if step.tool == name)
             found[name] = RecordedTool(known[name].spec, steps, state)
     return found
 

@@ -198,7 +198,8 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
         + _not_played(tasks.values(), run.config)
         + _not_talked(tasks.values(), run.config)
         + _not_shown(tasks.values(), run.config)
-        + _not_ready(tasks.values(), run.config, home),
+        + _not_ready(tasks.values(), run.config, home)
+        + _without_backend(tasks.values(), run.config),
     )
 
 
@@ -281,6 +282,21 @@ def _not_ready(tasks: Iterable[Task], config: RunConfig, home: Path) -> str:
     return (
         f"; {len(reasons)} of them need a tool or service that is not ready, and cannot run: "
         f"{reasons[0]}"
+    )
+
+
+def _without_backend(tasks: Iterable[Task], config: RunConfig) -> str:
+    """Return how many published tasks offer tools that are not ready, and what such a call does."""
+    kinds = [harness_kind(agent.harness) for agent in config.agents]
+    if all(kind.predicts or kind.build is None for kind in kinds):
+        return ""
+    lacking = [recorded_tools(task, config, offered(task).tools) for task in tasks]
+    named = sorted({name for tools in lacking for name in tools})
+    if not named:
+        return ""
+    return (
+        f"; {sum(map(bool, lacking))} published tasks offer tools that are not ready "
+        f"({', '.join(named)}): a call that is not recorded with the task ends its trial"
     )
 
 

@@ -40,7 +40,7 @@ def test_equal_calls_of_a_tool_that_is_not_ready_have_the_recorded_result(publis
 
     for image in ("image/1.jpg", "input/image/1.jpg", "./image/1.jpg"):
         assert asyncio.run(tool.run({"image": image}, None)).text == "a cat"
-    with pytest.raises(ToolUnavailable, match=r"set tool_model.*only the calls of the published"):
+    with pytest.raises(ToolUnavailable, match=r"set tool_model.*only calls of a published chain"):
         asyncio.run(tool.run({"image": "image/2.jpg"}, None))
 
 
@@ -49,6 +49,11 @@ def test_tasks_of_our_own_and_pictures_for_a_judge_need_the_tool(published, conf
     drawn = published.model_copy(update={"answer": ImageGenerationAnswer()})
     judged = RunConfig.model_validate(config.model_dump() | {"judge": "openai/gpt-5.2"})
 
+    workflow = published.model_copy(
+        update={"provenance": Provenance(source="gta-workflow"), "reference": None}
+    )
+
     assert recorded_tools(own, config, TOOLS) == {}
+    assert set(recorded_tools(workflow, config, TOOLS)) == {"ImageDescription"}
     assert set(recorded_tools(drawn, config, TOOLS)) == {"ImageDescription"}
     assert recorded_tools(drawn, judged, TOOLS) == {}

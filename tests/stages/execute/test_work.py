@@ -297,7 +297,7 @@ def test_a_published_atomic_task_needs_no_tool_backend(store, plan, new_task, tm
     assert (report.done, report.errors) == (2, 0)
     transcript = store.transcript(outcomes(store, run)["reference"].trial_id)
     (event,) = transcript.tool_events
-    assert (event.result, event.error) == ("a red square", None)
+    assert (event.text, event.error) == ("a red square", None)
 
 
 def test_what_a_tool_asks_of_a_model_is_part_of_the_trials_cost(
