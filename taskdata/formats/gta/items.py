@@ -13,6 +13,7 @@ from taskdata.formats.rows import RawRow, Source
 
 _LIST = "tasks"
 _ID = "task_id"
+_OF_AN_ITEM = {"dialogs", "prompt", "query", "sub_tasks"}
 
 
 def items(path: Path, source: Source) -> Iterator[RawRow]:
@@ -37,8 +38,7 @@ def _holds_items(raw: RawRow) -> bool:
     """Return whether it is the member `tasks`, and not an item that has this key."""
     if raw.item != _LIST or not isinstance(raw.value, list | dict):
         return False
-    is_item = isinstance(raw.value, dict) and "dialogs" in raw.value
-    return not is_item
+    return isinstance(raw.value, list) or not raw.value.keys() & _OF_AN_ITEM
 
 
 def _within(raw: RawRow) -> Iterator[RawRow]:
