@@ -163,7 +163,10 @@ def _of_a_run(
     if rules.quarantines:
         expected = quarantining(expected)
     if rules.needs_check:
-        says = "without a judge, code can verify some leaf of every task, or compare its steps"
+        says = (
+            "without a judge (`--judge` names one), code can verify some leaf of every task, or "
+            "compare its steps"
+        )
         # The metrics of the atomic tier compare steps and answer with those of the reference.
         apart = holds("is_compared", value=False)
         verified = between("checkable_share", says, 0, above_low=True, where=apart)

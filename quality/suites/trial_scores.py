@@ -42,8 +42,9 @@ def trial_rows(results: Sequence[TrialResult], tasks: Mapping[str, Task]) -> lis
     """Return one row per trial, all rounds; `tasks` by content hash.
 
     `state` is `pending`, `error` (infrastructure), `not_scored` (finished, and no score was
-    recorded), `unscored` (no leaf of it had a verifier), `predicted` (step by step: no leaf of it
-    was to be scored) or `scored`. It is None where the night's deadline left the trial out, which
+    recorded), `unscored` (no leaf of it had a verifier), `compared` (nor had one, but its calls and
+    answer were compared with the reference), `predicted` (step by step: no leaf of it was to be
+    scored) or `scored`. It is None where the night's deadline left the trial out, which
     says nothing against the scores of the others: no share counts it. `judge` is `silent` where it
     was asked and gave no verdict at all, `answered` where it gave some, and None where it was not
     asked.
@@ -104,6 +105,8 @@ def _state(result: TrialResult) -> str | None:
     if result.score.root.planning is not None and result.root_score is None:
         # Code has looked at the plan; without a judge it often cannot decide.
         return "undecided"
+    if result.score.root.end_to_end is not None and result.root_score is None:
+        return "compared"
     return "unscored" if result.root_score is None else "scored"
 
 

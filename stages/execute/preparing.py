@@ -27,6 +27,7 @@ from stages.execute.harness import HarnessKind, tools_that_run
 from stages.execute.planning.asked_once import AskedOnce
 from stages.execute.planning.plan_first import PlanFirst
 from stages.execute.preprocessing import Files, begun
+from stages.execute.recorded_tools import recorded_tools
 from stages.execute.talks import talking_user
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, ModelSpec
@@ -92,7 +93,8 @@ async def prepared(
     config = shared.worker.run.config
     offer = offered(task)
     before = await asyncio.to_thread(earlier_work, attempt, task)
-    running = tools_that_run(kind, task, offer.tools)
+    recorded = recorded_tools(task, config, offer.tools)
+    running = [t for t in tools_that_run(kind, task, offer.tools) if t not in recorded]
     require_ready(running, config, config.sandbox, services_of(task))
     harness = build(agent, task)
     if agent.plans:

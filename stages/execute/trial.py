@@ -34,6 +34,7 @@ from stages.execute.harness import harness_kind, provider_for
 from stages.execute.metered import metered
 from stages.execute.pool_servers import started_from_pool
 from stages.execute.preparing import Prepared, prepared
+from stages.execute.recorded_tools import recorded_tools
 from stages.execute.talks import talk_seconds
 from stages.execute.tool_services import services_for
 from stages.refine.critics import with_critique
@@ -240,4 +241,5 @@ async def _toolbox(
         taken={*offer.tools, *RESERVED},
         pool=pool,
     ) as served:
-        yield Toolbox(offer.tools, sandbox, context, served)
+        recorded = recorded_tools(ready.task, shared.worker.run.config, offer.tools)
+        yield Toolbox(offer.tools, sandbox, context, (*served, *recorded.values()))

@@ -21,6 +21,7 @@ from stages.execute.harness import (
     require_harness,
     tools_that_run,
 )
+from stages.execute.recorded_tools import recorded_tools
 from stages.execute.talks import lacking_for_talk
 from stages.prepare.needs import server_state
 from stages.prepare.rescore import copy_trials
@@ -176,7 +177,8 @@ def do(store: Store, run_id: str, home: Path = HOME) -> StageReport:
         + _not_played(tasks.values(), run.config)
         + _not_talked(tasks.values(), run.config)
         + _not_shown(tasks.values(), run.config)
-        + _not_ready(tasks.values(), run.config, home),
+        + _not_ready(tasks.values(), run.config, home)
+        + _without_backend(tasks.values(), run.config),
     )
 
 
@@ -298,13 +300,29 @@ def _not_ready(tasks: Iterable[Task], config: RunConfig, home: Path) -> str:
     )
 
 
+def _without_backend(tasks: Iterable[Task], config: RunConfig) -> str:
+    """Return how many published tasks offer tools that are not ready, and what such a call does."""
+    kinds = [harness_kind(agent.harness) for agent in config.agents]
+    if all(kind.predicts or kind.build is None for kind in kinds):
+        return ""
+    lacking = [recorded_tools(task, config, offered(task).tools) for task in tasks]
+    named = sorted({name for tools in lacking for name in tools})
+    if not named:
+        return ""
+    return (
+        f"; {sum(map(bool, lacking))} published tasks offer tools that are not ready "
+        f"({', '.join(named)}): a call that is not recorded with the task ends its trial"
+    )
+
+
 def _lacks(task: Task, config: RunConfig, home: Path) -> str | None:
     """Return why a tool, server or service of the task is not ready, None if all are."""
     offer = offered(task)
     kinds = [harness_kind(agent.harness) for agent in config.agents]
     needed = {tool for kind in kinds for tool in tools_that_run(kind, task, offer.tools)}
     try:
-        tools = [t for t in offer.tools if t in needed]
+        recorded = recorded_tools(task, config, offer.tools)
+        tools = [t for t in offer.tools if t in needed and t not in recorded]
         require_ready(tools, config, config.sandbox, services_of(task))
     except ToolUnavailable as exc:
         return str(exc)

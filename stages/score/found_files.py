@@ -15,7 +15,7 @@ SPARE_FILES = 3
 
 def found_files(spec: DeliverableSpec, delivered: Sequence[str]) -> tuple[str, ...]:
     """Return the files that are meant by a deliverable without a name, at most `MAX_FILES`."""
-    found = sorted(filter(spec.matches, delivered), key=lambda n: (n.count("/"), n))
+    found = sorted(filter(spec.matches, delivered), key=_nearest)
     return tuple(found[:MAX_FILES])
 
 
@@ -23,22 +23,38 @@ def with_found_files(task: Task, delivered: Sequence[str]) -> Task:
     """Return the task with the found files in the place of deliverables without a name.
 
     A judge is shown all of them. A check that looks at them is left as it is, because it gives a
-    score for each (see `files_of`). Where none was left, what the task says stays. A published task
-    that names no file at all means all files that were left.
+    score for each (see `files_of`). Where none was left, what the task says stays. Of a published
+    task a judge is shown whatever else was left, too, as the published scorer attaches all files:
+    such a task names the files of no requirement, and may name none at all.
     """
-    if task.provenance.as_published and not task.deliverables:
-        nearest = sorted(delivered, key=lambda n: (n.count("/"), n))[:MAX_FILES]
-        return task.model_copy(update={"checkpoints": _about(task.checkpoints, tuple(nearest))})
     found = {d.name: found_files(d, delivered) for d in task.deliverables if d.is_any}
-    if not any(found.values()):
-        return task
-    specs = {
-        name: spec.model_copy(update={"name": name})
-        for spec in task.deliverables
-        for name in found.get(spec.name) or (spec.name,)
-    }
-    tree = _with_files(task.checkpoints, found)
-    return task.model_copy(update={"deliverables": tuple(specs.values()), "checkpoints": tree})
+    if any(found.values()):
+        specs = {
+            name: spec.model_copy(update={"name": name})
+            for spec in task.deliverables
+            for name in found.get(spec.name) or (spec.name,)
+        }
+        tree = _with_files(task.checkpoints, found)
+        task = task.model_copy(update={"deliverables": tuple(specs.values()), "checkpoints": tree})
+    if task.provenance.as_published and delivered:
+        nearest = tuple(sorted(delivered, key=_nearest)[:MAX_FILES])
+        task = task.model_copy(update={"checkpoints": _with_all(task.checkpoints, nearest)})
+    return task
+
+
+def looked_at(task: Task) -> frozenset[str]:
+    """Return the names of the files that can earn something: requested, or shown to a judge."""
+    judged = (
+        name
+        for leaf in task.checkpoints.leaves()
+        if isinstance(leaf.verifier, Judge)
+        for name in leaf.verifier.deliverables
+    )
+    return frozenset({*(spec.name for spec in task.deliverables), *judged, *task.state_files})
+
+
+def _nearest(name: str) -> tuple[int, str]:
+    return name.count("/"), name
 
 
 def _with_files(node: Checkpoint, found: dict[str, tuple[str, ...]]) -> Checkpoint:
@@ -50,12 +66,13 @@ def _with_files(node: Checkpoint, found: dict[str, tuple[str, ...]]) -> Checkpoi
     return node.model_copy(update={"children": children}) if children else node
 
 
-def _about(node: Checkpoint, names: tuple[str, ...]) -> Checkpoint:
-    """Return the tree with these files in the place of those that judged leaves do not name."""
-    if isinstance(node.verifier, Judge) and not node.verifier.deliverables:
-        judge = node.verifier.model_copy(update={"deliverables": names})
+def _with_all(node: Checkpoint, names: tuple[str, ...]) -> Checkpoint:
+    """Return the tree with these files after those that judged leaves name."""
+    if isinstance(node.verifier, Judge):
+        shown = tuple(dict.fromkeys((*node.verifier.deliverables, *names)))
+        judge = node.verifier.model_copy(update={"deliverables": shown})
         return node.model_copy(update={"verifier": judge})
-    children = tuple(_about(child, names) for child in node.children)
+    children = tuple(_with_all(child, names) for child in node.children)
     return node.model_copy(update={"children": children}) if children else node
 
 

@@ -24,7 +24,7 @@ from stages.execute.harness import harness_kind
 from stages.score.asked_again import with_answers
 from stages.score.checking.leaves import check_leaves, prepare_to_check
 from stages.score.evidence import TrialEvidence
-from stages.score.found_files import with_found_files
+from stages.score.found_files import looked_at, with_found_files
 from stages.score.judging.judge import RunJudge, no_judge
 from stages.score.judging.panel import RunPanel, TrialPanel
 from stages.score.judging.questions import asked_together
@@ -319,7 +319,7 @@ async def _score_trial(
     task, unanswered = await asyncio.to_thread(
         with_answers, task, outcome.deliverables, store.artifacts.read_bytes
     )
-    asked = {spec.name for spec in task.deliverables} | task.state_files
+    asked = looked_at(task)
     is_judged = shared.judge is not None and _has_judged_leaves(task)
     listener, reader = (shared.listener, shared.reader) if is_judged else (None, None)
     renderer, drawer, artifacts = shared.renderer, shared.drawer, store.artifacts

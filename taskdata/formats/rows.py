@@ -109,6 +109,12 @@ class Source:
             name = _NOT_SLUG.sub("_", stated.lower()).strip("_").replace("_and_", "_")
             if name in set(Category):
                 return Category(name)
+            # The six categories differ in their first words: "Planning & Decision Making".
+            first = name.partition("_")[0]
+            found = [one for one in Category if first and one.startswith(f"{first}_")]
+            if len(found) == 1:
+                notes.keep("category", stated)
+                return found[0]
         if stated is not None:
             notes.keep("category", stated)
         if self.category is not None:

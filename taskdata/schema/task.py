@@ -117,10 +117,10 @@ class ObjectiveAnswer(Value):
 
 
 class SubjectiveAnswer(Value):
-    """Compared by meaning with three reference texts."""
+    """Compared by meaning with reference texts, of which GTA has three."""
 
     kind: Literal["subjective"] = "subjective"
-    references: tuple[str, str, str]
+    references: tuple[str, ...] = Field(min_length=1)
 
 
 class ImageGenerationAnswer(Value):
@@ -136,6 +136,8 @@ Answer = Annotated[
 
 UNKNOWN_LICENCE = "unknown"
 """The licence of a task whose origin states none."""
+GTA_ATOMIC = "gta-atomic"
+"""The source of tasks that were published as GTA-Atomic."""
 GTA_WORKFLOW = "gta-workflow"
 """The source of tasks that were published as GTA-Workflow."""
 

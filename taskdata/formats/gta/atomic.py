@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from taskdata.formats.documents import document, members
+from taskdata.formats.documents import document
 from taskdata.formats.files import Folder
 from taskdata.formats.gta.dialogs import Dialog, read_dialog, read_files
+from taskdata.formats.gta.items import items
 from taskdata.formats.gta.tools import IMAGE_TOOLS, capabilities_of, read_toolmeta, tools_of
 from taskdata.formats.rows import (
     Imported,
@@ -36,7 +37,7 @@ DATASET = "dataset.json"
 PICTURE = DeliverableSpec(name="*.png", type=DeliverableType.PNG)
 """Image-generation tasks name no file: any picture is meant."""
 _MAX_ARGUMENTS = 500
-_FIELDS = {"tools", "files", "dialogs", "gt_answer", "category"}
+_FIELDS = {"tools", "files", "dialogs", "gt_answer", "category", "task_id"}
 
 
 def read(source: Source) -> Iterator[Imported]:
@@ -53,7 +54,7 @@ def read(source: Source) -> Iterator[Imported]:
     def make(raw: RawRow, notes: RowNotes) -> Made:
         return _made(source, folder, every, raw, notes)
 
-    return each(source, path.name, members(path), make)
+    return each(source, path.name, items(path, source), make)
 
 
 def _made(
@@ -65,7 +66,7 @@ def _made(
     if "gt_answer" not in item:
         raise refusal("gt_answer", "is missing; null means an image-generation task", item)
     dialog = read_dialog(item, notes)
-    files, places = read_files(item, folder, notes)
+    files, places = read_files(item, dialog, folder, notes)
     tools = tools_of(item, every, notes)
     answer = read_answer(item["gt_answer"], notes)
     notes.keep("key", raw.item)
@@ -91,19 +92,21 @@ def _made(
 
 
 def read_answer(given: Any, notes: RowNotes) -> Answer:
-    """Return the answer that `gt_answer` stands for.
+    """Return the answer that `gt_answer` stands for, read as the published scorer reads it.
+
+    Three texts are published for a subjective answer; the scorer takes any number.
 
     Raises:
-        RowRefused: if it is neither lists of aliases, nor three texts, nor empty.
+        RowRefused: if it is neither lists of aliases, nor texts, nor empty.
     """
-    if given is None or given == []:
+    if given is None or given in ([], {}, ""):
         return ImageGenerationAnswer()
     if isinstance(given, list):
-        if len(given) != 3 or not all(isinstance(text, str) and text.strip() for text in given):
-            raise refusal("gt_answer", "a subjective answer is a list of three texts", given)
-        return SubjectiveAnswer(references=(given[0], given[1], given[2]))
+        if not all(isinstance(text, str) and text.strip() for text in given):
+            raise refusal("gt_answer", "a subjective answer is a list of texts", given)
+        return SubjectiveAnswer(references=tuple(given))
     if not isinstance(given, Mapping):
-        raise refusal("gt_answer", "must be a mapping, a list of three texts, or null", given)
+        raise refusal("gt_answer", "must be a mapping, a list of texts, or null", given)
     notes.keep_rest(given, {"whitelist", "blacklist"}, "gt_answer.")
     whitelist = _groups("gt_answer.whitelist", given.get("whitelist"))
     if not whitelist:
@@ -120,7 +123,7 @@ def _groups(where: str, given: Any) -> tuple[tuple[str, ...], ...]:
         for group in groups
     )
     if not texts:
-        raise refusal(where, "must be a list of lists of texts", given)
+        raise refusal(where, "must be a list of lists of texts, of which none is empty", given)
     return tuple(tuple(group) for group in groups)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,16 @@ from taskdata.formats.files import Folder
 from taskdata.formats.rows import RowNotes, RowRefused, refusal
 from taskdata.schema.task import InputFile, ReferenceSolution, ReferenceStep
 
+_UNPARSED = "inputs"
+
 
 @dataclass
 class Dialog:
     """What a dialog holds."""
 
     query: str
+    resources: Any = None
+    """Files that the user's message names."""
     steps: list[ReferenceStep] = field(default_factory=list)
     final_answer: str | None = None
 
@@ -37,20 +42,24 @@ def read_dialog(item: Mapping[str, Any], notes: RowNotes) -> Dialog:
     Raises:
         RowRefused: if a message has not the published shape.
     """
-    messages = item.get("dialogs")
+    messages = decoded("dialogs", item.get("dialogs"))
     if not isinstance(messages, list) or not messages:
         raise refusal("dialogs", "must be a list of messages that starts with the user's", messages)
     for position, message in enumerate(messages):
         if not isinstance(message, Mapping):
             raise refusal(f"dialogs.{position}", "must be a mapping with role and content", message)
-    first = messages[0]
+    start = next((n for n, one in enumerate(messages) if one.get("role") != "system"), 0)
+    first = messages[start]
     query = first.get("content")
     if first.get("role") != "user" or not isinstance(query, str) or not query:
-        raise refusal("dialogs.0", "must be the user's message with the query as its text", first)
-    notes.keep_rest(first, {"role", "content", "resources"}, "dialogs.0.")
-    dialog = Dialog(query=query)
+        says = "must be the user's message with the query as its text"
+        raise refusal(f"dialogs.{start}", says, first)
+    for position in range(start):
+        notes.keep(f"dialogs.{position}", dict(messages[position]))
+    notes.keep_rest(first, {"role", "content", "resources"}, f"dialogs.{start}.")
+    dialog = Dialog(query=query, resources=first.get("resources"))
     answered = 0
-    for position, message in enumerate(messages[1:], start=1):
+    for position, message in enumerate(messages[start + 1 :], start=start + 1):
         where = f"dialogs.{position}"
         if message.get("tool_calls"):
             _read_calls(where, message, dialog, notes)
@@ -65,8 +74,22 @@ def read_dialog(item: Mapping[str, Any], notes: RowNotes) -> Dialog:
     return dialog
 
 
+def decoded(where: str, given: Any) -> Any:
+    """Return a value that is stated as JSON text, as in tables of the data set; others as they are.
+
+    Raises:
+        RowRefused: if the text is not JSON.
+    """
+    if not isinstance(given, str):
+        return given
+    try:
+        return decode(given)
+    except RowRefused as exc:
+        raise refusal(where, str(exc), given) from exc
+
+
 def read_files(
-    item: Mapping[str, Any], folder: Folder, notes: RowNotes
+    item: Mapping[str, Any], dialog: Dialog, folder: Folder, notes: RowNotes
 ) -> tuple[tuple[InputFile, ...], dict[str, Path]]:
     """Return the input files of an item, and where they are by sha256.
 
@@ -77,8 +100,7 @@ def read_files(
     """
     files: dict[str, InputFile] = {}
     places: dict[str, Path] = {}
-    message = item["dialogs"][0]
-    for where, listed in (("files", item.get("files")), ("resources", message.get("resources"))):
+    for where, listed in (("files", item.get("files")), ("resources", dialog.resources)):
         if listed is None:
             continue
         if not isinstance(listed, list):
@@ -86,9 +108,11 @@ def read_files(
         for position, entry in enumerate(listed):
             path = entry.get("path") if isinstance(entry, Mapping) else entry
             if not isinstance(path, str):
-                raise refusal(f"{where}.{position}.path", "must be a text", entry)
+                says = "must be a text; a file is read from the data set and never fetched"
+                raise refusal(f"{where}.{position}.path", says, entry)
             if isinstance(entry, Mapping):
                 notes.keep_rest(entry, {"path"}, f"{where}.{position}.")
+            path = path.removeprefix("./")
             files[path], place = folder.find(f"{where}.{position}.path", path)
             places[files[path].sha256] = place
     return tuple(files.values()), places
@@ -126,10 +150,13 @@ def _read_calls(where: str, message: Mapping[str, Any], dialog: Dialog, notes: R
 def _arguments(where: str, given: Any) -> dict[str, Any]:
     if given is None:
         return {}
-    try:
-        arguments = decode(given) if isinstance(given, str) else given
-    except RowRefused as exc:
-        raise refusal(where, str(exc), given) from exc
+    arguments = given
+    if isinstance(given, str):
+        with suppress(RowRefused):
+            arguments = decode(given)
+    if isinstance(given, str) and not isinstance(arguments, dict):
+        # The published agent passes on what is no mapping as the one argument of this name.
+        return {_UNPARSED: given}
     if not isinstance(arguments, dict):
         raise refusal(where, "must be a mapping of arguments", given)
     return arguments
@@ -145,6 +172,8 @@ def _with_result(
     if isinstance(content, Mapping) and isinstance(content.get("content"), str):
         notes.keep_rest(content, {"content"}, f"{where}.content.")
         content = content["content"]
+    elif content is None:
+        content = ""
     elif not isinstance(content, str):
         content = json.dumps(content, ensure_ascii=False)
     return step.model_copy(update={"result": content})

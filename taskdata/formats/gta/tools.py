@@ -32,6 +32,11 @@ CATEGORIES: Mapping[str, Capability] = {
 }
 """Category of every tool: the fourteen of GTA-Atomic (GTA, table 2), the rest by their purpose."""
 
+WORKFLOW_TOOLS = tuple(tool for tool in CATEGORIES if tool != "TextToBbox")
+"""The 37 tools of GTA-Workflow (GTA-2, section 3.3.2)."""
+
+_NAMES = ("name", "tool_name", "id")
+
 IMAGE_TOOLS = ("DrawBox", "AddText", "Plot", "TextToImage", "ImageStylization")
 """Tools whose arguments decide an image-generation task."""
 
@@ -39,7 +44,8 @@ IMAGE_TOOLS = ("DrawBox", "AddText", "Plot", "TextToImage", "ImageStylization")
 def read_toolmeta(folder: Path, ignored: Counter[str]) -> tuple[str, ...]:
     """Return the names of the tools in `toolmeta.json`; none if there is no such file.
 
-    What it says of them beside their names is counted in `ignored`: tools are not part of a bank.
+    What it says of them beside their names is counted in `ignored`, because tools are not part of
+    a bank; so is a tool without a name.
 
     Raises:
         BadTaskData: if the file is not a list or mapping of tools.
@@ -58,13 +64,20 @@ def read_toolmeta(folder: Path, ignored: Counter[str]) -> tuple[str, ...]:
     else:
         raise BadTaskData(f"{path}: expected a list or mapping of tools")
     names = []
-    for position, entry in enumerate(entries):
-        name = entry.get("name")
-        if not isinstance(name, str) or not name:
-            raise BadTaskData(f"{path}: tool {position}: field name must be a text")
-        ignored.update(f"{TOOLMETA}: {key}" for key in entry.keys() - {"name"})
-        names.append(name)
+    for entry in entries:
+        key = _name_key(entry)
+        if key is None:
+            ignored[f"{TOOLMETA}: a tool without a name"] += 1
+            continue
+        ignored.update(f"{TOOLMETA}: {other}" for other in entry.keys() - {key})
+        names.append(entry[key])
     return tuple(dict.fromkeys(names))
+
+
+def _name_key(entry: Mapping[str, Any]) -> str | None:
+    """Return the key under which a tool has its name, as the published loader looks for it."""
+    named = (key for key in _NAMES if isinstance(entry.get(key), str) and entry[key])
+    return next(named, None)
 
 
 def tools_of(item: Mapping[str, Any], every: tuple[str, ...], notes: RowNotes) -> tuple[str, ...]:
@@ -84,11 +97,12 @@ def tools_of(item: Mapping[str, Any], every: tuple[str, ...], notes: RowNotes) -
         raise refusal("tools", "must be a list of tools", listed)
     names = []
     for position, entry in enumerate(listed):
-        name = entry.get("name") if isinstance(entry, Mapping) else entry
+        key = _name_key(entry) if isinstance(entry, Mapping) else None
+        name = entry if key is None else entry[key]
         if not isinstance(name, str) or not name:
             raise refusal(f"tools.{position}.name", "must be a text", entry)
-        if isinstance(entry, Mapping):
-            notes.keep_rest(entry, {"name"}, f"tools.{position}.")
+        if key is not None:
+            notes.keep_rest(entry, {key}, f"tools.{position}.")
         names.append(name)
     return tuple(names)
 

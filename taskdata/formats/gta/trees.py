@@ -71,9 +71,7 @@ def _node(tree: _Tree, where: str, given: Any, above: str) -> Checkpoint:
     children = given.get("sub_tasks") or []
     if not isinstance(children, list):
         raise refusal(f"{where}.sub_tasks", "must be a list of nodes", children)
-    requirement = given.get("requirements")
-    if requirement is not None and not isinstance(requirement, str):
-        raise refusal(f"{where}.requirements", "must be a text", requirement)
+    requirement = _requirement(where, given.get("requirements"))
     if not requirement:
         tree.notes.assumed["sub_tasks.requirements"] += 1
         requirement = above
@@ -92,6 +90,15 @@ def _node(tree: _Tree, where: str, given: Any, above: str) -> Checkpoint:
         children=below,
         **{key: ours[key] for key in ("rule", "passes_from") if key in ours},
     )
+
+
+def _requirement(where: str, given: Any) -> str:
+    """Return a requirement, which may be stated as several lines; empty if there is none."""
+    if given is None or isinstance(given, str):
+        return given or ""
+    if not isinstance(given, list) or not all(isinstance(line, str) for line in given):
+        raise refusal(f"{where}.requirements", "must be a text, or a list of texts", given)
+    return "\n".join(line.strip() for line in given if line.strip())
 
 
 def _id(tree: _Tree, where: str, given: Mapping[str, Any], ours: Mapping[str, Any]) -> str:

@@ -2,39 +2,42 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from taskdata.canary import FIELD
-from taskdata.formats.documents import document, members
+from taskdata.formats.documents import document
 from taskdata.formats.files import Folder, beside, require_same
 from taskdata.formats.gta.atomic import read_answer
 from taskdata.formats.gta.deliverables import read_deliverables
-from taskdata.formats.gta.dialogs import Dialog, read_dialog, read_files
-from taskdata.formats.gta.tools import capabilities_of, read_toolmeta, tools_of
+from taskdata.formats.gta.dialogs import Dialog, decoded, read_dialog, read_files
+from taskdata.formats.gta.items import items
+from taskdata.formats.gta.tools import WORKFLOW_TOOLS, capabilities_of, read_toolmeta, tools_of
 from taskdata.formats.gta.trees import OURS, read_tree
 from taskdata.formats.rows import (
     Imported,
     Made,
     RawRow,
     RowNotes,
+    RowRefused,
     Source,
     each,
     refusal,
     slug,
     title_of,
 )
-from taskdata.schema.task import InputFile, Provenance, Task, Tier
+from taskdata.schema.task import Answer, InputFile, Provenance, Task, Tier
 
 DOCUMENTS = ("end.json", "step.json")
-_FIELDS = {"tools", "files", "dialogs", "gt_answer", "sub_tasks", "category", "deliverables", OURS}
+_FIELDS = {"tools", "files", "dialogs", "gt_answer", "sub_tasks", "deliverables", OURS}
 _TREES = ("full_tree", "checkpoints", "checkpoint_tree", "tree")
 """Where a tree stands instead of in `sub_tasks`."""
 _QUERIES = ("prompt", "query")
 """Where a query stands instead of in `dialogs`."""
-_LIST = "tasks"
-"""The member of a mapping that holds the items as a list."""
+_CATEGORIES = ("category", "workflow_category_6class", "workflow_category")
+"""Names under which an item states its category; the published data set has the second."""
 _TYPE_OF_FILE = re.compile(r"(files|resources)\.\d+\.type")
 
 
@@ -50,7 +53,8 @@ def read(source: Source) -> Iterator[Imported]:
         if source.path.is_dir() and name != path.name and (source.path / name).exists():
             source.ignored[name] += 1
     folder = Folder(path.parent)
-    every = read_toolmeta(path.parent, source.ignored)
+    # An agent whose results are imported needs no tools, and its bank may come without the file.
+    every = read_toolmeta(path.parent, source.ignored) or WORKFLOW_TOOLS
 
     def make(raw: RawRow, notes: RowNotes) -> Made:
         item = raw.value
@@ -64,40 +68,14 @@ def read(source: Source) -> Iterator[Imported]:
         if ours is not None and not isinstance(ours, dict):
             raise refusal(OURS, "must be a mapping", ours)
         dialog = read_dialog(item, notes)
-        files, places = read_files(item, folder, notes)
+        files, places = read_files(item, dialog, folder, notes)
         tools = tools_of(item, every, notes)
         found = _Item(source, folder, raw, notes, dialog, files, tools)
         if ours is not None:
             return _own(found, ours)
         return _foreign(found), places
 
-    return each(source, path.name, _items(path, source), make)
-
-
-def _items(path: Path, source: Source) -> Iterator[RawRow]:
-    """Yield the items of a mapping by key, of a list, or of a mapping with a list `tasks`.
-
-    The last two are the forms that the builder of GTA-2's eval packs takes. An item that has a
-    `task_id` is known by it.
-    """
-    if not any(_lists_items(raw) for raw in members(path)):
-        yield from map(_by_id, members(path))
-        return
-    for raw in members(path):
-        if _lists_items(raw):
-            values = enumerate(raw.value, start=1)
-            yield from (_by_id(RawRow(number, str(number - 1), value)) for number, value in values)
-        else:
-            source.ignored[raw.item or "?"] += 1
-
-
-def _lists_items(raw: RawRow) -> bool:
-    return raw.item == _LIST and isinstance(raw.value, list)
-
-
-def _by_id(raw: RawRow) -> RawRow:
-    key = raw.value.get("task_id") if isinstance(raw.value, dict) else None
-    return replace(raw, item=str(key)) if isinstance(key, int | str) else raw
+    return each(source, path.name, items(path, source), make)
 
 
 def _in_one_shape(item: dict[str, Any]) -> dict[str, Any]:
@@ -106,12 +84,15 @@ def _in_one_shape(item: dict[str, Any]) -> dict[str, Any]:
     Data sets keep the tree in the place of the answer, or under a name of its own, too.
     """
     shaped = dict(item)
-    if "sub_tasks" not in shaped:
-        name = next((name for name in _TREES if isinstance(shaped.get(name), list | dict)), None)
+    if shaped.get("sub_tasks") is None:
+        shaped.pop("sub_tasks", None)
+        name = next((name for name in _TREES if shaped.get(name) is not None), None)
         if name is None and _is_tree(shaped.get("gt_answer")):
             name = "gt_answer"
         if name is not None:
             shaped["sub_tasks"] = shaped.pop(name)
+    if "sub_tasks" in shaped:
+        shaped["sub_tasks"] = decoded("sub_tasks", shaped["sub_tasks"])
     query = next((name for name in _QUERIES if isinstance(shaped.get(name), str)), None)
     if "dialogs" not in shaped and query is not None:
         shaped["dialogs"] = [{"role": "user", "content": shaped.pop(query)}]
@@ -146,17 +127,16 @@ def _foreign(found: _Item) -> Task:
     inputs = {Path(f.path).name for f in found.files}
     deliverables = read_deliverables(item.get("deliverables"), found.dialog.query, inputs, notes)
     shown = tuple(d.name for d in deliverables)
-    answer = read_answer(item["gt_answer"], notes) if item.get("gt_answer") else None
-    if "gt_answer" in item and answer is None:
-        notes.keep("gt_answer", item["gt_answer"])
+    answer = _answer(item, notes)
     notes.keep("key", found.raw.item)
-    notes.keep_rest(item, _FIELDS)
+    named = next((name for name in _CATEGORIES if isinstance(item.get(name), str)), "category")
+    notes.keep_rest(item, {*_FIELDS, named})
     notes.assumed.update(("title", "human_minutes"))
     tree = read_tree(item["sub_tasks"], shown, None, notes)
     return Task(
         id=slug(f"{source.format}-{found.raw.item}"),
         tier=Tier.WORKFLOW,
-        category=source.category_of(notes, item.get("category")),
+        category=source.category_of(notes, item.get(named)),
         capabilities=capabilities_of(found.tools, notes),
         title=title_of(found.dialog.query),
         query=found.dialog.query,
@@ -171,6 +151,16 @@ def _foreign(found: _Item) -> Task:
     )
 
 
+def _answer(item: Mapping[str, Any], notes: RowNotes) -> Answer | None:
+    """Return the item's answer; one of another shape is kept, because the tree alone is scored."""
+    answer = None
+    with suppress(RowRefused):
+        answer = read_answer(item["gt_answer"], notes) if item.get("gt_answer") else None
+    if "gt_answer" in item and answer is None:
+        notes.keep("gt_answer", item["gt_answer"])
+    return answer
+
+
 def _own(found: _Item, ours: dict[str, Any]) -> Made:
     """Return the task of an item that we exported.
 
@@ -180,7 +170,7 @@ def _own(found: _Item, ours: dict[str, Any]) -> Made:
     files, places = _own_files(found, ours.get("files"))
     added = RowNotes()
     tree = read_tree(item["sub_tasks"], (), ours.get("root"), added)
-    added.keep_rest(item, _FIELDS)
+    added.keep_rest(item, {*_FIELDS, "category"})
     added.kept |= {k: v for k, v in found.notes.kept.items() if not _TYPE_OF_FILE.fullmatch(k)}
     extras = ours.get("extras") or {}
     if added.kept and isinstance(extras, dict):

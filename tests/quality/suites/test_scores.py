@@ -6,6 +6,7 @@ from quality.atomic.step_by_step import score_steps
 from quality.gates import hold
 from quality.suites.leaf_scores import leaf_rows, leaf_scores_suite
 from quality.suites.trial_scores import ScoreRules, trial_rows, trial_scores_suite
+from taskdata.schema.atomic import AnswerKind, EndToEndScore
 from taskdata.schema.deadlines import NIGHT_DEADLINE
 from taskdata.schema.gate import GateResult
 from taskdata.schema.run import TrialResult
@@ -86,6 +87,17 @@ def test_a_trial_without_any_scored_leaf_stops_the_run(
 
     (failure,) = gate(make_task(), blank, make_result(repetition=1)).failures
     assert "have no leaf with a verifier" in failure.expectation
+
+
+def test_a_trial_whose_steps_and_answer_were_compared_needs_no_verifier(
+    make_task: MakeTask, make_result: MakeResult
+):
+    blank = make_result(leaves=dict.fromkeys(LEAVES, None))
+    compared = EndToEndScore(kind=AnswerKind.SUBJECTIVE)
+    root = blank.score.root.model_copy(update={"end_to_end": compared})
+    score = blank.score.model_copy(update={"root": root})
+
+    assert gate(make_task(), blank.model_copy(update={"score": score})).success
 
 
 def test_trials_that_predicted_steps_have_no_leaf_to_score(

@@ -15,7 +15,14 @@ from stages.prepare.work import first_trial
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
 from taskdata.schema.run import OutcomeStatus, Run, RunConfig, RunStatus
-from taskdata.schema.task import InputFile, ReferenceSolution, ReferenceStep, Resources, Task
+from taskdata.schema.task import (
+    InputFile,
+    Provenance,
+    ReferenceSolution,
+    ReferenceStep,
+    Resources,
+    Task,
+)
 from taskdata.schema.transcript import Ending, ModelEvent
 from taskdata.store import Store
 
@@ -272,6 +279,25 @@ def test_a_task_whose_tool_is_not_ready_is_no_failure_of_the_agent(
     )
     assert results["blind"].tool_calls == 0
     assert results["good"].status is OutcomeStatus.FINISHED
+
+
+def test_a_published_atomic_task_needs_no_tool_backend(store, plan, new_task, tmp_path: Path):
+    look = ReferenceStep(
+        tool="ImageDescription", arguments={"image": "image/1.jpg"}, result="a red square"
+    )
+    task = new_task(
+        tools=("ImageDescription",),
+        reference=ReferenceSolution(steps=(look,), final_answer="5"),
+        provenance=Provenance(source="gta-atomic"),
+    )
+    run = plan(("reference", "nop"), task)
+
+    report = work.do(store, run.id, 0, tmp_path)
+
+    assert (report.done, report.errors) == (2, 0)
+    transcript = store.transcript(outcomes(store, run)["reference"].trial_id)
+    (event,) = transcript.tool_events
+    assert (event.text, event.error) == ("a red square", None)
 
 
 def test_what_a_tool_asks_of_a_model_is_part_of_the_trials_cost(

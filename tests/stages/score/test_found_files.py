@@ -6,7 +6,7 @@ import pytest
 
 from stages.score.checking.leaves import check_leaves
 from stages.score.evidence import TrialEvidence
-from stages.score.found_files import MAX_FILES, with_found_files
+from stages.score.found_files import MAX_FILES, looked_at, with_found_files
 from taskdata.schema.checkpoint import Check, Checkpoint, Judge
 from taskdata.schema.deliverable import is_meant
 from taskdata.schema.task import DeliverableSpec, DeliverableType, Provenance
@@ -87,6 +87,24 @@ def test_a_published_task_that_names_no_file_means_any_file_that_was_left(new_ta
 
     (found,) = with_found_files(published, ["a/plan.md", "deck.pptx"]).checkpoints.leaves()
     assert found.verifier.deliverables == ("deck.pptx", "a/plan.md")
+    assert looked_at(with_found_files(published, ["deck.pptx"])) == {"deck.pptx"}
     (answer_alone,) = with_found_files(published, []).checkpoints.leaves()
     assert answer_alone.verifier.deliverables == ()
     assert with_found_files(own, ["deck.pptx"]) is own
+
+
+def test_of_a_published_task_a_judge_sees_whatever_was_left(new_task):
+    judged = Checkpoint(
+        id="j", requirement="r", verifier=Judge(rubric="10 if right", deliverables=("*.json",))
+    )
+    tree = Checkpoint(id="root", requirement="r", children=(judged,))
+    own = new_task(deliverables=(ANY_JSON,), checkpoints=tree)
+    published = own.model_copy(update={"provenance": Provenance(source="gta-workflow")})
+
+    found = with_found_files(published, ["b/out.json", "deck.pptx"])
+    assert found.checkpoints.leaves()[0].verifier.deliverables == ("b/out.json", "deck.pptx")
+    assert looked_at(found) == {"b/out.json", "deck.pptx"}
+    missing = with_found_files(published, ["deck.pptx"])
+    assert missing.checkpoints.leaves()[0].verifier.deliverables == ("*.json", "deck.pptx")
+    only = with_found_files(own, ["b/out.json", "deck.pptx"])
+    assert looked_at(only) == {"b/out.json"}

@@ -139,7 +139,7 @@ def test_every_field_of_an_item_is_in_the_task(read, atomic_folder):
         ({"tools": [{"title": "OCR"}]}, "tools.0.name"),
         ({"tools": []}, "tools"),
         ({"files": [{"path": "image/none.jpg"}]}, "files.0.path"),
-        ({"gt_answer": ["only one"]}, "gt_answer"),
+        ({"gt_answer": ["one", " "]}, "gt_answer"),
         ({"gt_answer": {"whitelist": []}}, "gt_answer.whitelist"),
         ({"gt_answer": {"whitelist": ["5"]}}, "gt_answer.whitelist"),
         ({"gt_answer": 5}, "gt_answer"),
