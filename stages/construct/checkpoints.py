@@ -11,7 +11,9 @@ from stages.construct.asking.tree import gaps, requires_coverage, written_tree
 from stages.construct.history import (
     COVERAGE_MAP,
     VIOLATIONS,
+    covered,
     found_violations,
+    has_map,
     tree_is_current,
     tree_weaknesses,
 )
@@ -70,7 +72,8 @@ async def _take(case: Case) -> StepOutcome:
     found = weak or tuple(v for v in found_violations(case.steps) if v.is_of_tree)
     work = _Work(case, draft, (*found, *gaps(case, draft)))
     if tree_is_current(draft, case.steps) and not work.found:
-        await _map(work)
+        known = covered(draft, case.steps) if has_map(draft, case.steps) else ()
+        await _map(work, known)
         if work.failed is not None:
             return invalid(work.failed, work.tally)
         if not work.found:
@@ -93,7 +96,7 @@ async def _rewrite(work: _Work) -> None:
     if asked.answer is None:
         work.failed = asked
         return
-    work.draft = asked.answer
+    work.draft = asked.answer.draft
     said = await opinion(work.case, work.draft, "tree")
     work.tally += said.asked.tally
     work.ignored += said.ignored
@@ -101,12 +104,18 @@ async def _rewrite(work: _Work) -> None:
         work.failed = said.asked
         return
     work.found = said.violations
-    await _map(work)
+    await _map(work, asked.answer.coverage)
 
 
-async def _map(work: _Work) -> None:
-    """Have the model name what the query demands, and add the demands that no leaf scores."""
+async def _map(work: _Work, known: tuple[ExplicitRequirement, ...]) -> None:
+    """Have the model name what the query demands, and add the demands that no leaf scores.
+
+    It is not asked for the map of a tree that was written demand by demand, which is `known`.
+    """
     if not requires_coverage(work.case, work.draft):
+        return
+    if known:
+        work.coverage = known
         return
     asked = await named_requirements(work.case, work.draft)
     work.tally += asked.tally

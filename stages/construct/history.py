@@ -116,6 +116,16 @@ def covered(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> tuple[Explic
     return coverage_map(draft, map(ExplicitRequirement.model_validate, next(maps, ())))
 
 
+def has_map(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> bool:
+    """Return whether the step that made the draft's tree has recorded the tree's coverage map."""
+    return any(
+        step.draft is not None
+        and step.draft.checkpoints == draft.checkpoints
+        and COVERAGE_MAP in step.facts
+        for step in steps
+    )
+
+
 def is_sent_back(steps: Sequence[ConstructionStep]) -> bool:
     """Return whether the latest rewrite is older than a validation that found violations."""
     for step in reversed(steps):

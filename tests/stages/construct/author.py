@@ -15,6 +15,7 @@ _OPENINGS = {
     "You proofread": "opinions",
     "You guard the door": "harm",
     "You write the tree": "checkpoints",
+    "You write one checkpoint": "leaf",
     "You list what a task demands": "requirements",
 }
 
@@ -65,7 +66,7 @@ LEAVES = [
     {name: node[name] for name in ("requirement", "check", "args", "rubric", "looks_at")}
     for node in TREE[1:]
 ]
-"""The tree in the form of small steps."""
+"""The leaves in the form in which they are asked for one by one."""
 DRAFT = TASK | {"checkpoints": TREE}
 PASS = {"verdict": "pass", "reasons": ["It asks for three figures that can be decided."]}
 CLEAN: dict[str, Any] = {"findings": []}

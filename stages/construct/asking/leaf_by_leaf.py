@@ -1,0 +1,195 @@
+"""A checkpoint tree in small steps: first what the query demands, then one leaf for each demand.
+
+A small model repeats itself and loses sight of the query when it writes a whole tree at once. Asked
+leaf by leaf, it sees one demand at a time, and the coverage map follows from what it was asked.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stages.construct.answers.drafts import shown_task, tree_of
+from stages.construct.answers.forms import ROOT, LeafForm, NodeForm, leaf_node
+from stages.construct.answers.leaf_schema import leaf_schema
+from stages.construct.asking.ask import Asked, Tally
+from stages.construct.asking.requirements import clauses, named_requirements
+from stages.construct.material.checks import DescribedCheck, checks_for, kind_named, looking_at
+from stages.construct.rules.book import require
+from stages.construct.rules.coverage import coverage_map
+from stages.construct.rules.tree import tree_violations
+from stages.construct.rules.violation import Violation, counted, in_tree
+from stages.construct.rules.wording import tree_wording
+from stages.construct.work import Case
+from stages.score.library import check_library
+from stages.score.matching import fold
+from taskdata.errors import BadTaskData
+from taskdata.schema.construct import TaskDraft
+from taskdata.schema.requirement import ExplicitRequirement, MapOrigin, RequirementKind
+
+_EXISTS = "file_exists"
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """The leaves of a tree, in the order of the demands that they score."""
+
+    nodes: tuple[NodeForm, ...]
+    """Without `ROOT`, which they are below."""
+    scored: tuple[ExplicitRequirement, ...]
+    """The demands in words, each with its leaf."""
+
+
+@dataclass
+class _Work:
+    """The leaves so far, and what was asked for them."""
+
+    nodes: list[NodeForm] = field(default_factory=list)
+    scored: list[ExplicitRequirement] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+    prompt_version: str = ""
+
+
+async def leaf_by_leaf(
+    case: Case, draft: TaskDraft, found: Sequence[Violation], context: dict[str, Any]
+) -> Asked[Leaves]:
+    """Return a leaf for each demand of the query for which an answer of the model was usable.
+
+    Args:
+        case: The candidate.
+        draft: The task that the tree is for.
+        found: What was found wrong with an earlier tree.
+        context: What the prompts may show.
+
+    Raises like `asking.ask`.
+    """
+    named = await named_requirements(case, draft, has_tree=False)
+    if named.answer is None:
+        return Asked(None, named.faults, named.tally, named.prompt_version)
+    work = _Work(faults=list(named.faults), tally=named.tally)
+    demands = _demands(draft, named.answer, case, context["leaves"])
+    shown = context | {"task": shown_task(draft), "violations": [str(one) for one in found]}
+    may_be_judged = math.floor(len(demands) * (1 - case.book.tree.min_checkable_share))
+    for demand in demands:
+        judged = sum(node.verifier == "judge" for node in work.nodes)
+        await _ask_leaf(case, draft, demand, work, shown, may_judge=judged < may_be_judged)
+    leaves = Leaves(tuple(work.nodes), tuple(work.scored))
+    return Asked(leaves, tuple(work.faults), work.tally, work.prompt_version)
+
+
+def _demands(
+    draft: TaskDraft,
+    named: Sequence[ExplicitRequirement],
+    case: Case,
+    leaves: tuple[int, int],
+) -> list[ExplicitRequirement]:
+    """Return what the query demands, each once; sentences join it where there are too few."""
+    fewest, most = leaves
+    bare = draft.model_copy(update={"checkpoints": tree_of((_placeholder(),))})
+    of_code = coverage_map(bare) if case.shop.config.require_coverage else ()
+    quotes = {fold(one.quote) for one in (*of_code, *named)}
+    others = (
+        ExplicitRequirement(
+            kind=RequirementKind.WORDS, quote=text, leaves=(), origin=MapOrigin.MODEL
+        )
+        for text in clauses(draft.query)
+        if fold(text) not in quotes
+    )
+    demands = list({fold(one.quote): one for one in (*of_code, *named)}.values())
+    return [*demands, *list(others)[: max(0, fewest - len(demands))]][:most]
+
+
+def _placeholder() -> NodeForm:
+    return ROOT.model_copy(update={"verifier": "judge", "rubric": "-"})
+
+
+async def _ask_leaf(
+    case: Case,
+    draft: TaskDraft,
+    demand: ExplicitRequirement,
+    work: _Work,
+    shown: dict[str, Any],
+    *,
+    may_judge: bool,
+) -> None:
+    """Have the model write the leaf for a demand, and add it unless no answer is usable."""
+
+    def accept(form: LeafForm) -> NodeForm:
+        node = leaf_node(form, len(work.nodes) + 1)
+        tree = tree_of((ROOT, *work.nodes, node))
+        changed = draft.model_copy(update={"checkpoints": tree})
+        broken = (*tree_violations(changed, case.book), *tree_wording(changed, case.book))
+        require(counted((one for one in broken if _is_of(one, node)), case.book))
+        if not _is_scored(demand, changed, node):
+            raise BadTaskData(
+                f"the checkpoint does not score the demand: {demand.quote!r} stands neither in its "
+                "requirement nor in the arguments of its check"
+            )
+        return node
+
+    is_file = demand.kind is RequirementKind.FILE
+    places = [spec for spec in draft.deliverables if not is_file or spec.name == demand.quote]
+    checks = _checks(draft, [spec.type for spec in places], to_final_answer=not is_file)
+    may_judge = may_judge and not is_file
+    context = shown | {
+        "demand": _said(demand),
+        "demanded": [node.requirement for node in work.nodes],
+    }
+    choices = {
+        "check": [*([""] if may_judge else []), *(check.name for check in checks)],
+        "looks_at": [spec.name for spec in places],
+    }
+    schema = leaf_schema(
+        [check_library()[check.name] for check in checks],
+        [(spec.name, kind_named(spec.type)) for spec in places],
+        may_judge=may_judge,
+    )
+    asked = await case.ask(
+        "leaf",
+        context,
+        LeafForm,
+        accept,
+        choices=choices,
+        schema=schema if case.window.is_local else None,
+    )
+    work.tally += asked.tally
+    work.faults += asked.faults
+    work.prompt_version = asked.prompt_version
+    if asked.answer is not None:
+        work.nodes.append(asked.answer)
+        if demand.kind is RequirementKind.WORDS:
+            work.scored.append(demand.model_copy(update={"leaves": (asked.answer.id,)}))
+
+
+def _checks(
+    draft: TaskDraft, types: Sequence[str], *, to_final_answer: bool
+) -> list[DescribedCheck]:
+    """Return the checks to choose from; that a file is there follows from every other check."""
+    looking = looking_at(checks_for(draft), types)
+    if not to_final_answer:
+        looking = tuple(check for check in looking if check.looks_at != ("final answer",))
+    others = [check for check in looking if check.name != _EXISTS]
+    return others or list(looking)
+
+
+def _is_of(violation: Violation, node: NodeForm) -> bool:
+    place = in_tree(node.id)
+    return violation.field == place or violation.field.startswith(f"{place}.")
+
+
+def _is_scored(demand: ExplicitRequirement, draft: TaskDraft, node: NodeForm) -> bool:
+    """Return whether the leaf scores a demand that code can recognise; of others nobody knows."""
+    if demand.kind is RequirementKind.WORDS:
+        return True
+    return any(
+        node.id in one.leaves
+        for one in coverage_map(draft)
+        if one.kind is demand.kind and one.quote == demand.quote
+    )
+
+
+def _said(demand: ExplicitRequirement) -> str:
+    if demand.kind is RequirementKind.FILE:
+        return f"The file {demand.quote!r} holds what the query asks for."
+    return demand.quote

@@ -1,0 +1,74 @@
+"""A tree is written demand by demand, and its coverage map follows from the demands."""
+
+from stages.construct import checkpoints, classify, generate, validate
+from stages.construct.history import COVERAGE_MAP
+from taskdata.schema.construct import Construction
+
+
+def drafted(store, connect, refresh):
+    generate.do(store, refresh.id, connect)
+    (candidate,) = store.candidates(refresh.id)
+    return candidate
+
+
+def test_each_demand_is_asked_for_with_what_others_demand_already(
+    store, author, connect, started, scripts
+):
+    author.says("generate", scripts.TASK)
+    author.says("leaf", *scripts.LEAVES)
+    drafted(store, connect, started(small_steps=True))
+    first, second, third = author.requests("leaf")
+    assert "The file 'totals.json' holds what the query asks for." in first
+    assert "What other checkpoints demand already" not in first
+    assert "The file states the total of the harvest." in second
+    assert third.rstrip().splitlines()[-2] == "the largest and the smallest crop"
+
+
+def test_a_repeated_leaf_is_asked_for_again_with_the_fault(
+    store, author, connect, started, scripts
+):
+    one, two, three = scripts.LEAVES
+    author.says("generate", scripts.TASK)
+    author.says("leaf", one, one, two, three)
+    candidate = drafted(store, connect, started(small_steps=True))
+    assert author.asked["leaf"] == 4
+    assert "another checkpoint demands the same" in author.requests("leaf")[2]
+    assert len(store.draft(candidate.id).checkpoints.leaves()) == 3
+
+
+def test_a_file_is_scored_by_a_leaf_that_looks_at_it(store, author, connect, started, scripts):
+    one, two, three = scripts.LEAVES
+    elsewhere = one | {"check": "answer_number", "args": '{"expected": 55}', "looks_at": []}
+    author.says("generate", scripts.TASK)
+    author.says("leaf", elsewhere, one, two, three)
+    drafted(store, connect, started(small_steps=True))
+    assert "the checkpoint does not score the demand: 'totals.json'" in author.requests("leaf")[1]
+
+
+def test_the_coverage_map_is_that_of_the_demands_and_not_asked_for_again(
+    store, author, connect, started, scripts
+):
+    author.says("generate", scripts.TASK)
+    author.says("leaf", *scripts.LEAVES)
+    refresh = started(small_steps=True)
+    candidate = drafted(store, connect, refresh)
+    for stage in (classify, validate, checkpoints):
+        stage.do(store, refresh.id, connect)
+    assert author.asked["requirements"] == 1
+    kept = store.steps(candidate.id)[-1]
+    assert (kept.stage, kept.verdict) == (Construction.CHECKPOINTS, "kept")
+    leaves = {one["quote"]: one["leaves"] for one in kept.facts[COVERAGE_MAP]}
+    assert leaves["the total"] == ["leaf-2"]
+    assert leaves["the largest and the smallest crop"] == ["leaf-3"]
+    assert leaves["totals.json"] == ["leaf-1", "leaf-2", "leaf-3"]
+
+
+def test_sentences_of_the_query_are_demands_where_a_model_names_too_few(
+    store, author, connect, started, scripts
+):
+    query = "Write the total to totals.json. Round it to whole kilos. State the unit beside it."
+    author.says("generate", scripts.changed(scripts.TASK, query=query))
+    author.says("requirements", {"requirements": [{"quote": "Write the total", "leaves": []}]})
+    author.says("leaf", *scripts.LEAVES)
+    drafted(store, connect, started(small_steps=True))
+    assert author.requests("leaf")[2].rstrip().splitlines()[-2] == "Write the total to totals.json."
