@@ -114,17 +114,17 @@ async def _map(work: _Work, known: tuple[ExplicitRequirement, ...]) -> None:
     """
     if not requires_coverage(work.case, work.draft):
         return
-    if known:
-        work.coverage = known
-        return
-    asked = await named_requirements(work.case, work.draft)
-    work.tally += asked.tally
-    work.prompt_version = work.prompt_version or asked.prompt_version
-    if asked.answer is None:
-        work.failed = asked
-        return
-    work.coverage = coverage_map(work.draft, asked.answer)
-    missing = uncovered(work.draft, asked.answer)
+    named = known
+    if not known:
+        asked = await named_requirements(work.case, work.draft)
+        work.tally += asked.tally
+        work.prompt_version = work.prompt_version or asked.prompt_version
+        if asked.answer is None:
+            work.failed = asked
+            return
+        named = asked.answer
+    work.coverage = coverage_map(work.draft, named)
+    missing = uncovered(work.draft, named)
     work.found = (*work.found, *counted(missing, work.case.book))
 
 

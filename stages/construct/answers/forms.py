@@ -82,9 +82,8 @@ class TreeForm(Form):
 
 
 class LeafForm(Form):
-    """A leaf of a tree without groups, which is asked for by itself."""
+    """How a leaf of a tree without groups is scored; its requirement is known."""
 
-    requirement: Sentence
     check: Annotated[str, Field(max_length=80)]
     """Name in the library of checks; empty for what only a judge can decide."""
     args: Annotated[str, Field(max_length=20_000)]
@@ -198,12 +197,12 @@ ROOT = NodeForm(
 """The root of a tree whose leaves are asked for one by one."""
 
 
-def leaf_node(form: LeafForm, number: int) -> NodeForm:
+def leaf_node(form: LeafForm, requirement: str, number: int) -> NodeForm:
     """Return the node of a leaf below `ROOT`; all leaves count the same."""
     return NodeForm(
         id=f"leaf-{number}",
         parent=ROOT.id,
-        requirement=form.requirement,
+        requirement=requirement,
         weight=1.0,
         verifier="check" if form.check else "judge",
         check=form.check,

@@ -53,8 +53,7 @@ def _leaf(files: Sequence[str], fields: dict[str, Any]) -> dict[str, Any]:
     if files:
         named = {"type": "string", "enum": list(files)}
         looks_at = {"type": "array", "items": named, "minItems": 1, "maxItems": 1}
-    said = {"type": "string", "minLength": 10, "maxLength": MOST_LETTERS["requirement"]}
-    return _object({"requirement": said, "looks_at": looks_at, **fields})
+    return _object({"looks_at": looks_at, **fields})
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

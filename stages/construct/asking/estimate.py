@@ -194,7 +194,7 @@ _LEAF = _Template(
     "leaf",
     LeafForm,
     _per_leaf,
-    {"task": "", "violations": [" "], "demanded": [" "], "demand": " "},
+    {"task": "", "violations": [" "], "demand": " "},
     _VIOLATIONS_TOKENS,
     2,
 )

@@ -1,7 +1,8 @@
 """A checkpoint tree in small steps: first what the query demands, then one leaf for each demand.
 
 A small model repeats itself and loses sight of the query when it writes a whole tree at once. Asked
-leaf by leaf, it sees one demand at a time, and the coverage map follows from what it was asked.
+leaf by leaf, it sees one demand at a time. Requirements are the demands in the words of the query,
+so that none is invented, and the coverage map follows from what was asked.
 """
 
 import math
@@ -37,7 +38,7 @@ class Leaves:
     nodes: tuple[NodeForm, ...]
     """Without `ROOT`, which they are below."""
     scored: tuple[ExplicitRequirement, ...]
-    """The demands in words, each with its leaf."""
+    """The demands that the model named, each with its leaf, or without if no answer was usable."""
 
 
 @dataclass
@@ -116,15 +117,17 @@ async def _ask_leaf(
     """Have the model write the leaf for a demand, and add it unless no answer is usable."""
 
     def accept(form: LeafForm) -> NodeForm:
-        node = leaf_node(form, len(work.nodes) + 1)
+        node = leaf_node(form, _requirement(demand), len(work.nodes) + 1)
+        if twin := next((one for one in work.nodes if _how(one) == _how(node)), None):
+            raise BadTaskData(f"another checkpoint is scored in the same way: {twin.requirement}")
         tree = tree_of((ROOT, *work.nodes, node))
         changed = draft.model_copy(update={"checkpoints": tree})
         broken = (*tree_violations(changed, case.book), *tree_wording(changed, case.book))
         require(counted((one for one in broken if _is_of(one, node)), case.book))
-        if not _is_scored(demand, changed, node):
+        if not _is_scored(demand, draft, node):
             raise BadTaskData(
-                f"the checkpoint does not score the demand: {demand.quote!r} stands neither in its "
-                "requirement nor in the arguments of its check"
+                f"the checkpoint does not score the demand: {demand.quote!r} stands neither in the "
+                "arguments of its check nor in its rubric"
             )
         return node
 
@@ -133,8 +136,7 @@ async def _ask_leaf(
     checks = _checks(draft, [spec.type for spec in places], to_final_answer=not is_file)
     may_judge = may_judge and not is_file
     context = shown | {
-        "demand": _said(demand),
-        "demanded": [node.requirement for node in work.nodes],
+        "demand": _requirement(demand),
     }
     choices = {
         "check": [*([""] if may_judge else []), *(check.name for check in checks)],
@@ -158,8 +160,9 @@ async def _ask_leaf(
     work.prompt_version = asked.prompt_version
     if asked.answer is not None:
         work.nodes.append(asked.answer)
-        if demand.kind is RequirementKind.WORDS:
-            work.scored.append(demand.model_copy(update={"leaves": (asked.answer.id,)}))
+    if demand.origin is MapOrigin.MODEL:
+        ids = () if asked.answer is None else (asked.answer.id,)
+        work.scored.append(demand.model_copy(update={"leaves": ids}))
 
 
 def _checks(
@@ -179,17 +182,22 @@ def _is_of(violation: Violation, node: NodeForm) -> bool:
 
 
 def _is_scored(demand: ExplicitRequirement, draft: TaskDraft, node: NodeForm) -> bool:
-    """Return whether the leaf scores a demand that code can recognise; of others nobody knows."""
+    """Return whether the leaf scores a demand that code can recognise; of others nobody knows.
+
+    The requirement itself does not count, because it repeats the words of the query.
+    """
     if demand.kind is RequirementKind.WORDS:
         return True
-    return any(
-        node.id in one.leaves
-        for one in coverage_map(draft)
-        if one.kind is demand.kind and one.quote == demand.quote
-    )
+    alone = tree_of((ROOT, node.model_copy(update={"requirement": ROOT.requirement})))
+    found = coverage_map(draft.model_copy(update={"checkpoints": alone}))
+    return any(one.leaves and one.quote == demand.quote for one in found)
 
 
-def _said(demand: ExplicitRequirement) -> str:
+def _requirement(demand: ExplicitRequirement) -> str:
     if demand.kind is RequirementKind.FILE:
         return f"The file {demand.quote!r} holds what the query asks for."
-    return demand.quote
+    return f"The result is as asked for: {demand.quote!r}"
+
+
+def _how(node: NodeForm) -> tuple[object, ...]:
+    return node.check, node.args, node.rubric, node.looks_at

@@ -12,7 +12,6 @@ from stages.score.library import check_library
 from taskdata.schema.checkpoint import Check, Judge
 
 RIGHT = {
-    "requirement": "The table has the columns asked for.",
     "looks_at": ["a.csv"],
     "check": "csv_columns",
     "args": {"columns": ["Crop", "Kilos"]},
@@ -34,7 +33,9 @@ def test_leaves_that_fit_are_allowed_and_become_a_tree():
     leaves = (RIGHT, JUDGED, ANSWER)
     assert all(map(is_allowed, leaves))
     forms = [LeafForm.model_validate_json(json.dumps(leaf)) for leaf in leaves]
-    tree = tree_of((ROOT, *(leaf_node(form, n) for n, form in enumerate(forms, start=1))))
+    tree = tree_of(
+        (ROOT, *(leaf_node(form, f"Demand {n}.", n) for n, form in enumerate(forms, start=1)))
+    )
     first, second, third = (leaf.verifier for leaf in tree.leaves())
     assert first == Check(name="csv_columns", deliverable="a.csv", args=RIGHT["args"])
     assert second == Judge(rubric=KIND, deliverables=("a.md",))

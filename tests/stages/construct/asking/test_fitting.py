@@ -18,7 +18,7 @@ from taskdata.schema.agent import ModelSpec
 
 LOCAL = window_of(ModelSpec(provider="local", model="m"), 8_000, 8_192)
 NAMES = ("generate", "classify", "augment", "refine", "repair", "opinions", "checkpoints")
-SHOWN = (*NAMES, "requirements", "reference", "expand", "harm")
+SHOWN = (*NAMES, "requirements", "leaf", "reference", "expand", "harm")
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,7 @@ def context():
         "tree": nodes,
         "leaves_shown": nodes,
         "scope": "both",
+        "demand": draft.query[:200],
         "violations": told,
         "reasons": told,
         "faults": told,

@@ -2,7 +2,7 @@
 
 from stages.construct import checkpoints, classify, generate, validate
 from stages.construct.history import COVERAGE_MAP
-from taskdata.schema.construct import Construction
+from taskdata.schema.construct import CandidateStatus, Construction
 
 
 def drafted(store, connect, refresh):
@@ -11,20 +11,23 @@ def drafted(store, connect, refresh):
     return candidate
 
 
-def test_each_demand_is_asked_for_with_what_others_demand_already(
+def test_each_demand_is_a_requirement_in_the_words_of_the_query(
     store, author, connect, started, scripts
 ):
     author.says("generate", scripts.TASK)
     author.says("leaf", *scripts.LEAVES)
-    drafted(store, connect, started(small_steps=True))
-    first, second, third = author.requests("leaf")
-    assert "The file 'totals.json' holds what the query asks for." in first
-    assert "What other checkpoints demand already" not in first
-    assert "The file states the total of the harvest." in second
-    assert third.rstrip().splitlines()[-2] == "the largest and the smallest crop"
+    candidate = drafted(store, connect, started(small_steps=True))
+    leaves = [leaf.requirement for leaf in store.draft(candidate.id).checkpoints.leaves()]
+    assert leaves == [
+        "The file 'totals.json' holds what the query asks for.",
+        "The result is as asked for: 'the total'",
+        "The result is as asked for: 'the largest and the smallest crop'",
+    ]
+    asked = [request.rstrip().splitlines()[-2] for request in author.requests("leaf")]
+    assert asked == leaves
 
 
-def test_a_repeated_leaf_is_asked_for_again_with_the_fault(
+def test_a_leaf_that_is_scored_like_another_is_asked_for_again(
     store, author, connect, started, scripts
 ):
     one, two, three = scripts.LEAVES
@@ -32,7 +35,7 @@ def test_a_repeated_leaf_is_asked_for_again_with_the_fault(
     author.says("leaf", one, one, two, three)
     candidate = drafted(store, connect, started(small_steps=True))
     assert author.asked["leaf"] == 4
-    assert "another checkpoint demands the same" in author.requests("leaf")[2]
+    assert "another checkpoint is scored in the same way" in author.requests("leaf")[2]
     assert len(store.draft(candidate.id).checkpoints.leaves()) == 3
 
 
@@ -71,4 +74,22 @@ def test_sentences_of_the_query_are_demands_where_a_model_names_too_few(
     author.says("requirements", {"requirements": [{"quote": "Write the total", "leaves": []}]})
     author.says("leaf", *scripts.LEAVES)
     drafted(store, connect, started(small_steps=True))
-    assert author.requests("leaf")[2].rstrip().splitlines()[-2] == "Write the total to totals.json."
+    asked = [request.rstrip().splitlines()[-2] for request in author.requests("leaf")]
+    assert asked[2] == "The result is as asked for: 'Write the total to totals.json.'"
+
+
+def test_a_demand_without_a_usable_answer_has_no_leaf_and_stays_a_gap(
+    store, author, connect, started, scripts
+):
+    one, two, three = scripts.LEAVES
+    demands = [*scripts.DEMANDS["requirements"], {"quote": "40 kg of leek", "leaves": []}]
+    author.says("generate", scripts.TASK)
+    author.says("requirements", {"requirements": demands})
+    author.says("leaf", *(one, two, three, three, three) * 2)
+    refresh = started(small_steps=True, max_asks=2, max_rewrites=0)
+    candidate = drafted(store, connect, refresh)
+    for stage in (classify, validate, checkpoints):
+        stage.do(store, refresh.id, connect)
+    stopped = store.candidate(candidate.id)
+    assert stopped.status is CandidateStatus.QUARANTINED
+    assert "no leaf scores what the query asks for explicitly: '40 kg of leek'" in stopped.reason
