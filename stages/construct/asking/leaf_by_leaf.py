@@ -114,12 +114,24 @@ async def _ask_leaf(
     *,
     may_judge: bool,
 ) -> None:
-    """Have the model write the leaf for a demand, and add it unless no answer is usable."""
+    """Have the model write the leaf for a demand, and add it unless no answer is usable.
+
+    An answer that scores the demand like an earlier leaf is questioned once. Given again, it means
+    that this leaf scores the demand, too.
+    """
+    questioned: list[NodeForm] = []
 
     def accept(form: LeafForm) -> NodeForm:
         node = leaf_node(form, _requirement(demand), len(work.nodes) + 1)
-        if twin := next((one for one in work.nodes if _how(one) == _how(node)), None):
-            raise BadTaskData(f"another checkpoint is scored in the same way: {twin.requirement}")
+        twin = next((one for one in work.nodes if _how(one) == _how(node)), None)
+        if twin in questioned:
+            return twin
+        if twin is not None:
+            questioned.append(twin)
+            raise BadTaskData(
+                f"another checkpoint is scored in the same way: {twin.requirement!r}. Choose what "
+                "tests this requirement alone; answer the same again if nothing else tests it"
+            )
         tree = tree_of((ROOT, *work.nodes, node))
         changed = draft.model_copy(update={"checkpoints": tree})
         broken = (*tree_violations(changed, case.book), *tree_wording(changed, case.book))
@@ -158,7 +170,7 @@ async def _ask_leaf(
     work.tally += asked.tally
     work.faults += asked.faults
     work.prompt_version = asked.prompt_version
-    if asked.answer is not None:
+    if asked.answer is not None and asked.answer not in questioned:
         work.nodes.append(asked.answer)
     if demand.origin is MapOrigin.MODEL:
         ids = () if asked.answer is None else (asked.answer.id,)

@@ -39,6 +39,20 @@ def test_a_leaf_that_is_scored_like_another_is_asked_for_again(
     assert len(store.draft(candidate.id).checkpoints.leaves()) == 3
 
 
+def test_a_leaf_that_is_given_again_scores_both_demands(store, author, connect, started, scripts):
+    one, two, three = scripts.LEAVES
+    demands = [*scripts.DEMANDS["requirements"], {"quote": "40 kg of leek", "leaves": []}]
+    author.says("generate", scripts.TASK)
+    author.says("requirements", {"requirements": demands})
+    author.says("leaf", one, two, three, three, three)
+    candidate = drafted(store, connect, started(small_steps=True))
+    assert len(store.draft(candidate.id).checkpoints.leaves()) == 3
+    named = {
+        one["quote"]: one["leaves"] for one in store.steps(candidate.id)[0].facts[COVERAGE_MAP]
+    }
+    assert named["40 kg of leek"] == named["the largest and the smallest crop"] == ["leaf-3"]
+
+
 def test_a_file_is_scored_by_a_leaf_that_looks_at_it(store, author, connect, started, scripts):
     one, two, three = scripts.LEAVES
     elsewhere = one | {"check": "answer_number", "args": '{"expected": 55}', "looks_at": []}
@@ -81,11 +95,11 @@ def test_sentences_of_the_query_are_demands_where_a_model_names_too_few(
 def test_a_demand_without_a_usable_answer_has_no_leaf_and_stays_a_gap(
     store, author, connect, started, scripts
 ):
-    one, two, three = scripts.LEAVES
+    wrong = {"check": "no_such_check", "args": "{}", "rubric": "", "looks_at": ["totals.json"]}
     demands = [*scripts.DEMANDS["requirements"], {"quote": "40 kg of leek", "leaves": []}]
     author.says("generate", scripts.TASK)
     author.says("requirements", {"requirements": demands})
-    author.says("leaf", *(one, two, three, three, three) * 2)
+    author.says("leaf", *(*scripts.LEAVES, wrong, wrong) * 2)
     refresh = started(small_steps=True, max_asks=2, max_rewrites=0)
     candidate = drafted(store, connect, refresh)
     for stage in (classify, validate, checkpoints):
