@@ -5,6 +5,7 @@ from typing import Any
 
 from environments.models.registry import model_client
 from stages.construct.asking.ask import Asked, Tally
+from stages.construct.asking.leaf_by_leaf import Earlier
 from stages.construct.asking.opinions import opinion
 from stages.construct.asking.requirements import named_requirements
 from stages.construct.asking.tree import gaps, requires_coverage, written_tree
@@ -14,6 +15,7 @@ from stages.construct.history import (
     covered,
     found_violations,
     has_map,
+    paying_leaves,
     tree_is_current,
     tree_weaknesses,
 )
@@ -21,7 +23,7 @@ from stages.construct.rules.coverage import coverage_map, uncovered
 from stages.construct.rules.violation import Violation, counted
 from stages.construct.work import Case, Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction, TaskDraft
-from taskdata.schema.requirement import ExplicitRequirement
+from taskdata.schema.requirement import ExplicitRequirement, MapOrigin
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
@@ -71,9 +73,11 @@ async def _take(case: Case) -> StepOutcome:
     weak = tree_weaknesses(case.steps)
     found = weak or tuple(v for v in found_violations(case.steps) if v.is_of_tree)
     work = _Work(case, draft, (*found, *gaps(case, draft)))
-    if tree_is_current(draft, case.steps) and not work.found:
-        known = covered(draft, case.steps) if has_map(draft, case.steps) else ()
-        await _map(work, known)
+    is_current = tree_is_current(draft, case.steps)
+    if is_current and has_map(draft, case.steps):
+        work.coverage = covered(draft, case.steps)
+    if is_current and not work.found:
+        await _map(work, work.coverage)
         if work.failed is not None:
             return invalid(work.failed, work.tally)
         if not work.found:
@@ -90,7 +94,13 @@ async def _take(case: Case) -> StepOutcome:
 
 async def _rewrite(work: _Work) -> None:
     """Have the model write another tree, and find what is wrong with it."""
-    asked = await written_tree(work.case, work.draft, work.draft.checkpoints, work.found)
+    case, old = work.case, work.draft.checkpoints
+    paying = paying_leaves(case.steps)
+    earlier = Earlier(
+        named=tuple(one for one in work.coverage if one.origin is MapOrigin.MODEL),
+        unsound=frozenset(leaf.requirement for leaf in old.leaves() if leaf.id in paying),
+    )
+    asked = await written_tree(case, work.draft, old, work.found, earlier)
     work.tally += asked.tally
     work.prompt_version = asked.prompt_version
     if asked.answer is None:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stages.construct.proof.adversarial.report import Resistance
 from stages.construct.rules.coverage import coverage_map
 from stages.construct.rules.violation import Violation, of_tree
 from taskdata.schema.construct import (
@@ -80,6 +81,17 @@ def tree_weaknesses(steps: Sequence[ConstructionStep]) -> tuple[Violation, ...]:
                 Violation(field=of_tree(), rule=RESISTS, message=reason) for reason in step.reasons
             )
     return ()
+
+
+def paying_leaves(steps: Sequence[ConstructionStep]) -> frozenset[str]:
+    """Return the leaves that paid cheats too much, if proof has sent the tree back for that."""
+    for step in reversed(steps):
+        if step.stage is Construction.CHECKPOINTS:
+            break
+        if step.stage is Construction.PROVE and step.verdict == WEAK:
+            found = Resistance.model_validate(step.facts.get("resistance") or {})
+            return frozenset(leaf for cheat in found.paid for leaf in cheat.leaves)
+    return frozenset()
 
 
 def times_weak(steps: Sequence[ConstructionStep]) -> int:

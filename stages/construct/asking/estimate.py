@@ -194,7 +194,7 @@ _LEAF = _Template(
     "leaf",
     LeafForm,
     _per_leaf,
-    {"task": "", "violations": [" "], "demand": " "},
+    {"task": "", "violations": [" "], "requirement": " ", "by_judge": True},
     _VIOLATIONS_TOKENS,
     2,
 )

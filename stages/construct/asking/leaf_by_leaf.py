@@ -52,8 +52,26 @@ class _Work:
     prompt_version: str = ""
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """What is known of an earlier tree for the same query."""
+
+    named: tuple[ExplicitRequirement, ...] = ()
+    """The demands that the model has named; empty: it is asked for them."""
+    unsound: frozenset[str] = frozenset()
+    """Requirements whose checks give points to worthless work; a judge is to score them."""
+
+
+NOTHING = Earlier()
+"""There was no tree for the same query before."""
+
+
 async def leaf_by_leaf(
-    case: Case, draft: TaskDraft, found: Sequence[Violation], context: dict[str, Any]
+    case: Case,
+    draft: TaskDraft,
+    found: Sequence[Violation],
+    context: dict[str, Any],
+    earlier: Earlier,
 ) -> Asked[Leaves]:
     """Return a leaf for each demand of the query for which an answer of the model was usable.
 
@@ -62,19 +80,23 @@ async def leaf_by_leaf(
         draft: The task that the tree is for.
         found: What was found wrong with an earlier tree.
         context: What the prompts may show.
+        earlier: What else is known of the earlier tree.
 
     Raises like `asking.ask`.
     """
-    named = await named_requirements(case, draft, has_tree=False)
-    if named.answer is None:
-        return Asked(None, named.faults, named.tally, named.prompt_version)
-    work = _Work(faults=list(named.faults), tally=named.tally)
-    demands = _demands(draft, named.answer, case, context["leaves"])
+    named, work = earlier.named, _Work()
+    if not named:
+        asked = await named_requirements(case, draft, has_tree=False)
+        if asked.answer is None:
+            return Asked(None, asked.faults, asked.tally, asked.prompt_version)
+        named = asked.answer
+        work = _Work(faults=list(asked.faults), tally=asked.tally)
+    demands = _demands(draft, named, case, context["leaves"])
     shown = context | {"task": shown_task(draft), "violations": [str(one) for one in found]}
     may_be_judged = math.floor(len(demands) * (1 - case.book.tree.min_checkable_share))
     for demand in demands:
         judged = sum(node.verifier == "judge" for node in work.nodes)
-        await _ask_leaf(case, draft, demand, work, shown, may_judge=judged < may_be_judged)
+        await _add_leaf(case, draft, demand, work, shown, earlier, may_judge=judged < may_be_judged)
     leaves = Leaves(tuple(work.nodes), tuple(work.scored))
     return Asked(leaves, tuple(work.faults), work.tally, work.prompt_version)
 
@@ -105,6 +127,36 @@ def _placeholder() -> NodeForm:
     return ROOT.model_copy(update={"verifier": "judge", "rubric": "-"})
 
 
+async def _add_leaf(
+    case: Case,
+    draft: TaskDraft,
+    demand: ExplicitRequirement,
+    work: _Work,
+    shown: dict[str, Any],
+    earlier: Earlier,
+    *,
+    may_judge: bool,
+) -> None:
+    """Have the model write the leaf for a demand, and add it unless no answer is usable.
+
+    What no check of its could score is left to a judge, as far as the tree may be judged.
+    """
+    node, last = None, may_judge and case.shop.config.max_asks > 1
+    if not (may_judge and _requirement(demand) in earlier.unsound):
+        node = await _ask_leaf(
+            case, draft, demand, work, shown, times=case.shop.config.max_asks - last
+        )
+    else:
+        last = True
+    if node is None and last:
+        node = await _ask_leaf(case, draft, demand, work, shown, times=1, by_judge=True)
+    if node is not None and node not in work.nodes:
+        work.nodes.append(node)
+    if demand.origin is MapOrigin.MODEL:
+        ids = () if node is None else (node.id,)
+        work.scored.append(demand.model_copy(update={"leaves": ids}))
+
+
 async def _ask_leaf(
     case: Case,
     draft: TaskDraft,
@@ -112,12 +164,13 @@ async def _ask_leaf(
     work: _Work,
     shown: dict[str, Any],
     *,
-    may_judge: bool,
-) -> None:
-    """Have the model write the leaf for a demand, and add it unless no answer is usable.
+    times: int,
+    by_judge: bool = False,
+) -> NodeForm | None:
+    """Return the leaf for a demand, by a check or by a judge; None: no answer was usable.
 
     An answer that scores the demand like an earlier leaf is questioned once. Given again, it means
-    that this leaf scores the demand, too.
+    that this leaf scores the demand, too, and is returned.
     """
     questioned: list[NodeForm] = []
 
@@ -138,54 +191,47 @@ async def _ask_leaf(
         require(counted((one for one in broken if _is_of(one, node)), case.book))
         if not _is_scored(demand, draft, node):
             raise BadTaskData(
-                f"the checkpoint does not score the demand: {demand.quote!r} stands neither in the "
-                "arguments of its check nor in its rubric"
+                f"the check does not score the demand: {demand.quote!r} does not stand in its "
+                "arguments"
             )
         return node
 
     is_file = demand.kind is RequirementKind.FILE
     places = [spec for spec in draft.deliverables if not is_file or spec.name == demand.quote]
-    checks = _checks(draft, [spec.type for spec in places], to_final_answer=not is_file)
-    may_judge = may_judge and not is_file
-    context = shown | {
-        "demand": _requirement(demand),
-    }
-    choices = {
-        "check": [*([""] if may_judge else []), *(check.name for check in checks)],
-        "looks_at": [spec.name for spec in places],
-    }
+    types = [spec.type for spec in places]
+    checks = () if by_judge else _checks(draft, types, to_final_answer=not is_file)
     schema = leaf_schema(
         [check_library()[check.name] for check in checks],
         [(spec.name, kind_named(spec.type)) for spec in places],
-        may_judge=may_judge,
+        may_judge=by_judge,
     )
     asked = await case.ask(
         "leaf",
-        context,
+        shown | {"requirement": _requirement(demand), "by_judge": by_judge},
         LeafForm,
         accept,
-        choices=choices,
+        times=times,
+        choices={
+            "check": [check.name for check in checks] or [""],
+            "looks_at": [spec.name for spec in places],
+        },
         schema=schema if case.window.is_local else None,
     )
     work.tally += asked.tally
     work.faults += asked.faults
     work.prompt_version = asked.prompt_version
-    if asked.answer is not None and asked.answer not in questioned:
-        work.nodes.append(asked.answer)
-    if demand.origin is MapOrigin.MODEL:
-        ids = () if asked.answer is None else (asked.answer.id,)
-        work.scored.append(demand.model_copy(update={"leaves": ids}))
+    return asked.answer
 
 
 def _checks(
     draft: TaskDraft, types: Sequence[str], *, to_final_answer: bool
-) -> list[DescribedCheck]:
+) -> Sequence[DescribedCheck]:
     """Return the checks to choose from; that a file is there follows from every other check."""
     looking = looking_at(checks_for(draft), types)
     if not to_final_answer:
         looking = tuple(check for check in looking if check.looks_at != ("final answer",))
     others = [check for check in looking if check.name != _EXISTS]
-    return others or list(looking)
+    return others or looking
 
 
 def _is_of(violation: Violation, node: NodeForm) -> bool:
@@ -196,9 +242,10 @@ def _is_of(violation: Violation, node: NodeForm) -> bool:
 def _is_scored(demand: ExplicitRequirement, draft: TaskDraft, node: NodeForm) -> bool:
     """Return whether the leaf scores a demand that code can recognise; of others nobody knows.
 
-    The requirement itself does not count, because it repeats the words of the query.
+    A judge scores what the requirement says. For a check the requirement does not count, because
+    it repeats the words of the query.
     """
-    if demand.kind is RequirementKind.WORDS:
+    if demand.kind is RequirementKind.WORDS or node.verifier == "judge":
         return True
     alone = tree_of((ROOT, node.model_copy(update={"requirement": ROOT.requirement})))
     found = coverage_map(draft.model_copy(update={"checkpoints": alone}))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from stages.construct.answers.drafts import shown_nodes, shown_task, tree_of
 from stages.construct.answers.forms import ROOT, NodeForm, TreeForm
 from stages.construct.asking.ask import Asked
-from stages.construct.asking.leaf_by_leaf import Leaves, leaf_by_leaf
+from stages.construct.asking.leaf_by_leaf import NOTHING, Earlier, Leaves, leaf_by_leaf
 from stages.construct.material.checks import checks_for
 from stages.construct.rules.book import require
 from stages.construct.rules.coverage import coverage_map, uncovered
@@ -31,7 +31,11 @@ class WrittenTree:
 
 
 async def written_tree(
-    case: Case, draft: TaskDraft, old: Checkpoint | None, found: Sequence[Violation]
+    case: Case,
+    draft: TaskDraft,
+    old: Checkpoint | None,
+    found: Sequence[Violation],
+    earlier: Earlier = NOTHING,
 ) -> Asked[WrittenTree]:
     """Return the draft with a tree that the model writes for it.
 
@@ -40,6 +44,7 @@ async def written_tree(
         draft: The task that the tree is for.
         old: The tree before, from which the model may take over what fits; None: there is none.
         found: What was found wrong with it.
+        earlier: What else is known of it, for a tree that is written leaf by leaf.
 
     Raises like `asking.ask`.
     """
@@ -52,7 +57,7 @@ async def written_tree(
 
     context = await asyncio.to_thread(case.context)
     if case.shop.config.drafts_in_steps:
-        return _put_together(await leaf_by_leaf(case, draft, found, context), accept)
+        return _put_together(await leaf_by_leaf(case, draft, found, context, earlier), accept)
     shown = {
         "task": shown_task(draft),
         "old_tree": shown_nodes(old) if old else [],

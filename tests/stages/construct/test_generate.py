@@ -164,7 +164,7 @@ def test_a_model_is_told_which_names_there_are_by_the_form_of_its_answer(
     assert "json_values" in of_file["check"]["enum"]
     assert not {"", "file_exists", "answer_number"} & set(of_file["check"]["enum"])
     in_words = second["response_format"]["json_schema"]["schema"]["properties"]
-    assert {"", "json_values", "answer_number"} <= set(in_words["check"]["enum"])
+    assert {"json_values", "answer_number"} <= set(in_words["check"]["enum"])
 
 
 def test_a_nearly_repeated_seed_goes_on_and_the_reviewer_is_told(store, author, connect, started):

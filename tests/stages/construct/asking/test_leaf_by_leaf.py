@@ -1,8 +1,12 @@
 """A tree is written demand by demand, and its coverage map follows from the demands."""
 
+from datetime import UTC, datetime
+
 from stages.construct import checkpoints, classify, generate, validate
-from stages.construct.history import COVERAGE_MAP
-from taskdata.schema.construct import CandidateStatus, Construction
+from stages.construct.history import COVERAGE_MAP, WEAK
+from stages.construct.proof.adversarial.report import CheatScore, Resistance
+from taskdata.schema.checkpoint import Judge
+from taskdata.schema.construct import CandidateStatus, Construction, ConstructionStep
 
 
 def drafted(store, connect, refresh):
@@ -59,7 +63,7 @@ def test_a_file_is_scored_by_a_leaf_that_looks_at_it(store, author, connect, sta
     author.says("generate", scripts.TASK)
     author.says("leaf", elsewhere, one, two, three)
     drafted(store, connect, started(small_steps=True))
-    assert "the checkpoint does not score the demand: 'totals.json'" in author.requests("leaf")[1]
+    assert "the check does not score the demand: 'totals.json'" in author.requests("leaf")[1]
 
 
 def test_the_coverage_map_is_that_of_the_demands_and_not_asked_for_again(
@@ -107,3 +111,46 @@ def test_a_demand_without_a_usable_answer_has_no_leaf_and_stays_a_gap(
     stopped = store.candidate(candidate.id)
     assert stopped.status is CandidateStatus.QUARANTINED
     assert "no leaf scores what the query asks for explicitly: '40 kg of leek'" in stopped.reason
+
+
+def test_what_no_check_could_score_is_left_to_a_judge(store, author, connect, started, scripts):
+    wrong = {"check": "no_such_check", "args": "{}", "rubric": "", "looks_at": ["totals.json"]}
+    judged = wrong | {"check": "", "args": "", "rubric": "10 if all three figures are there"}
+    one, two, _ = scripts.LEAVES
+    author.says("generate", scripts.TASK)
+    author.says("leaf", one, two, wrong, judged)
+    candidate = drafted(store, connect, started(small_steps=True, max_asks=2))
+    *checks, last = (leaf.verifier for leaf in store.draft(candidate.id).checkpoints.leaves())
+    assert [check.name for check in checks] == ["json_values", "json_values"]
+    assert last == Judge(rubric="10 if all three figures are there", deliverables=("totals.json",))
+    asked = author.requests("leaf")
+    assert "to be scored by a check" in asked[2]
+    assert "to be scored by a judge" in asked[3]
+
+
+def test_a_check_that_paid_a_cheat_gives_way_to_a_judge(store, author, connect, started, scripts):
+    judged = {"check": "", "args": "", "rubric": "10 if the total is 55", "looks_at": []}
+    one, two, three = scripts.LEAVES
+    author.says("generate", scripts.TASK)
+    author.says("leaf", one, two, three, one, judged | {"looks_at": ["totals.json"]}, three)
+    refresh = started(small_steps=True)
+    candidate = drafted(store, connect, refresh)
+    for stage in (classify, validate, checkpoints):
+        stage.do(store, refresh.id, connect)
+    cheat = CheatScore(name="everything dumped", score=5.0, leaves=("leaf-2",))
+    found = Resistance(cheats=(cheat,))
+    weak = ConstructionStep(
+        candidate_id=candidate.id,
+        stage=Construction.PROVE,
+        attempt=1,
+        verdict=WEAK,
+        reasons=found.overpaid,
+        facts={"resistance": found.model_dump()},
+        code_version="test",
+        at=datetime.now(UTC),
+    )
+    store.record_step(weak, stage=Construction.CHECKPOINTS)
+    checkpoints.do(store, refresh.id, connect)
+    leaves = store.draft(candidate.id).checkpoints.leaves()
+    assert [leaf.verifier.kind for leaf in leaves] == ["check", "judge", "check"]
+    assert author.asked["requirements"] == 1, "the demands are those of the tree before"
