@@ -5,6 +5,7 @@ from typing import Any
 
 from environments.models.registry import model_client
 from stages.construct.asking.ask import Asked, Tally
+from stages.construct.asking.leaf_by_leaf import Earlier
 from stages.construct.asking.opinions import opinion
 from stages.construct.asking.requirements import named_requirements
 from stages.construct.asking.tree import gaps, requires_coverage, written_tree
@@ -12,7 +13,10 @@ from stages.construct.case import Case
 from stages.construct.history import (
     COVERAGE_MAP,
     VIOLATIONS,
+    covered,
     found_violations,
+    has_map,
+    paying_leaves,
     tree_is_current,
     tree_weaknesses,
 )
@@ -20,7 +24,7 @@ from stages.construct.rules.coverage import coverage_map, uncovered
 from stages.construct.rules.violation import Violation, counted
 from stages.construct.work import Connect, StepOutcome, invalid, walk
 from taskdata.schema.construct import CandidateStatus, Construction, TaskDraft
-from taskdata.schema.requirement import ExplicitRequirement
+from taskdata.schema.requirement import ExplicitRequirement, MapOrigin
 from taskdata.schema.run import StageReport
 from taskdata.store import Store
 
@@ -70,8 +74,11 @@ async def _take(case: Case) -> StepOutcome:
     weak = tree_weaknesses(case.steps)
     found = weak or tuple(v for v in found_violations(case.steps) if v.is_of_tree)
     work = _Work(case, draft, (*found, *gaps(case, draft)))
-    if tree_is_current(draft, case.steps) and not work.found:
-        await _map(work)
+    is_current = tree_is_current(draft, case.steps)
+    if is_current and has_map(draft, case.steps):
+        work.coverage = covered(draft, case.steps)
+    if is_current and not work.found:
+        await _map(work, work.coverage)
         if work.failed is not None:
             return invalid(work.failed, work.tally)
         if not work.found:
@@ -88,13 +95,19 @@ async def _take(case: Case) -> StepOutcome:
 
 async def _rewrite(work: _Work) -> None:
     """Have the model write another tree, and find what is wrong with it."""
-    asked = await written_tree(work.case, work.draft, work.draft.checkpoints, work.found)
+    case, old = work.case, work.draft.checkpoints
+    paying = paying_leaves(case.steps)
+    earlier = Earlier(
+        named=tuple(one for one in work.coverage if one.origin is MapOrigin.MODEL),
+        unsound=frozenset(leaf.requirement for leaf in old.leaves() if leaf.id in paying),
+    )
+    asked = await written_tree(case, work.draft, old, work.found, earlier)
     work.tally += asked.tally
     work.prompt_version = asked.prompt_version
     if asked.answer is None:
         work.failed = asked
         return
-    work.draft = asked.answer
+    work.draft = asked.answer.draft
     said = await opinion(work.case, work.draft, "tree")
     work.tally += said.asked.tally
     work.ignored += said.ignored
@@ -102,21 +115,27 @@ async def _rewrite(work: _Work) -> None:
         work.failed = said.asked
         return
     work.found = said.violations
-    await _map(work)
+    await _map(work, asked.answer.coverage)
 
 
-async def _map(work: _Work) -> None:
-    """Have the model name what the query demands, and add the demands that no leaf scores."""
+async def _map(work: _Work, known: tuple[ExplicitRequirement, ...]) -> None:
+    """Have the model name what the query demands, and add the demands that no leaf scores.
+
+    It is not asked for the map of a tree that was written demand by demand, which is `known`.
+    """
     if not requires_coverage(work.case, work.draft):
         return
-    asked = await named_requirements(work.case, work.draft)
-    work.tally += asked.tally
-    work.prompt_version = work.prompt_version or asked.prompt_version
-    if asked.answer is None:
-        work.failed = asked
-        return
-    work.coverage = coverage_map(work.draft, asked.answer)
-    missing = uncovered(work.draft, asked.answer)
+    named = known
+    if not known:
+        asked = await named_requirements(work.case, work.draft)
+        work.tally += asked.tally
+        work.prompt_version = work.prompt_version or asked.prompt_version
+        if asked.answer is None:
+            work.failed = asked
+            return
+        named = asked.answer
+    work.coverage = coverage_map(work.draft, named)
+    missing = uncovered(work.draft, named)
     work.found = (*work.found, *counted(missing, work.case.book))
 
 

@@ -1,7 +1,9 @@
 """The generate stage: a first draft from a seed or an aim (GTA-2, section 3.3.4)."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from environments.models.registry import model_client
 from stages.construct.answers.drafts import draft_from, draft_of, draft_without_tree, shown_draft
@@ -9,8 +11,9 @@ from stages.construct.answers.forms import DraftForm, TaskForm, tidied
 from stages.construct.asking.ask import Asked, Tally
 from stages.construct.asking.harm_opinion import HarmFindingsForm, harm_opinion
 from stages.construct.asking.prompting import Untrusted
-from stages.construct.asking.tree import written_tree
+from stages.construct.asking.tree import WrittenTree, written_tree
 from stages.construct.case import Case, task_choices
+from stages.construct.history import COVERAGE_MAP
 from stages.construct.rules.book import require
 from stages.construct.rules.task import task_violations
 from stages.construct.rules.tree import tree_violations
@@ -23,6 +26,7 @@ from taskdata.schema.construct import (
     Origin,
     TaskDraft,
 )
+from taskdata.schema.requirement import ExplicitRequirement
 from taskdata.schema.run import StageReport
 from taskdata.schema.seed import StoredSeed
 from taskdata.store import Store
@@ -56,33 +60,41 @@ async def _take(case: Case) -> StepOutcome:
         judged = opinion.tally
     context = await asyncio.to_thread(_context, case, seed)
     asked, without_tree = await _drafted(case, context)
-    if asked.answer is None:
+    written = asked.answer
+    if written is None:
         # A person can give the task its tree.
         return replace(invalid(asked, judged + asked.tally), draft=without_tree)
     return StepOutcome(
         "drafted",
         next=Construction.CLASSIFY,
         reasons=_likeness(seed),
-        draft=asked.answer,
-        facts={"answers_refused": list(asked.faults)},
+        draft=written.draft,
+        facts=_facts(asked.faults, written.coverage),
         tally=judged + asked.tally,
         prompt_version=asked.prompt_version,
     )
 
 
+def _facts(faults: Sequence[str], coverage: Sequence[ExplicitRequirement]) -> dict[str, Any]:
+    facts: dict[str, Any] = {"answers_refused": list(faults)}
+    if coverage:
+        facts[COVERAGE_MAP] = [one.model_dump(mode="json") for one in coverage]
+    return facts
+
+
 async def _drafted(
     case: Case, context: dict[str, object]
-) -> tuple[Asked[TaskDraft], TaskDraft | None]:
+) -> tuple[Asked[WrittenTree], TaskDraft | None]:
     """Return the first draft, and if task and tree are drafted in steps, the task before its tree.
 
     The latter has a tree to be replaced.
     """
 
-    def whole(form: DraftForm) -> TaskDraft:
+    def whole(form: DraftForm) -> WrittenTree:
         draft = draft_of(form)
         broken = (*task_violations(draft, case.book), *tree_violations(draft, case.book))
         require(counted(broken, case.book))
-        return draft
+        return WrittenTree(draft)
 
     def task(form: TaskForm) -> TaskDraft:
         draft = draft_without_tree(tidied(form))
@@ -94,7 +106,7 @@ async def _drafted(
         return await case.ask("generate", context, form, whole, choices=task_choices(case)), None
     first = await case.ask("generate", context, TaskForm, task, choices=task_choices(case))
     if first.answer is None:
-        return first, None
+        return Asked(None, first.faults, first.tally, first.prompt_version), None
     tree = await written_tree(case, first.answer, None, ())
     faults, tally = (*first.faults, *tree.faults), first.tally + tree.tally
     return replace(tree, faults=faults, tally=tally), first.answer

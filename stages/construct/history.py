@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stages.construct.proof.adversarial.report import Resistance
 from stages.construct.rules.coverage import coverage_map
 from stages.construct.rules.violation import Violation, of_tree
 from taskdata.schema.construct import (
@@ -82,6 +83,17 @@ def tree_weaknesses(steps: Sequence[ConstructionStep]) -> tuple[Violation, ...]:
     return ()
 
 
+def paying_leaves(steps: Sequence[ConstructionStep]) -> frozenset[str]:
+    """Return the leaves that paid cheats too much, if proof has sent the tree back for that."""
+    for step in reversed(steps):
+        if step.stage is Construction.CHECKPOINTS:
+            break
+        if step.stage is Construction.PROVE and step.verdict == WEAK:
+            found = Resistance.model_validate(step.facts.get("resistance") or {})
+            return frozenset(leaf for cheat in found.paid for leaf in cheat.leaves)
+    return frozenset()
+
+
 def times_weak(steps: Sequence[ConstructionStep]) -> int:
     """Return how often proof has sent the candidate back for another tree."""
     return sum(step.verdict == WEAK for step in steps)
@@ -114,6 +126,16 @@ def covered(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> tuple[Explic
     """
     maps = (step.facts[COVERAGE_MAP] for step in reversed(steps) if COVERAGE_MAP in step.facts)
     return coverage_map(draft, map(ExplicitRequirement.model_validate, next(maps, ())))
+
+
+def has_map(draft: TaskDraft, steps: Sequence[ConstructionStep]) -> bool:
+    """Return whether the step that made the draft's tree has recorded the tree's coverage map."""
+    return any(
+        step.draft is not None
+        and step.draft.checkpoints == draft.checkpoints
+        and COVERAGE_MAP in step.facts
+        for step in steps
+    )
 
 
 def is_sent_back(steps: Sequence[ConstructionStep]) -> bool:

@@ -85,7 +85,8 @@ class RefreshConfig(Value):
     max_prompt_tokens: int = Field(default=PROMPT_TOKENS, ge=2_000)
     """Most tokens of a prompt, as estimated; what is left out of a longer one is said in it."""
     small_steps: bool | None = None
-    """Whether task and tree are drafted in two questions; empty: only by a `local` model."""
+    """Whether a task is drafted before its tree, which is asked for leaf by leaf; empty: only by a
+    `local` model."""
     exemplars: int = Field(default=2, ge=1, le=5)
     """Tasks of the base that the model is shown for each that it writes."""
     concurrency: int = Field(default=4, ge=1, le=64)
@@ -144,7 +145,7 @@ class RefreshConfig(Value):
 
     @property
     def drafts_in_steps(self) -> bool:
-        """Whether task and tree are drafted in two questions."""
+        """Whether a task is drafted before its tree, which is asked for leaf by leaf."""
         if self.small_steps is None:
             return self.model is not None and self.model.provider == "local"
         return self.small_steps

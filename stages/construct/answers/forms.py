@@ -18,15 +18,13 @@ from taskdata.schema.task import Capability, Category, DeliverableType
 
 _KEPT = ("type", "enum", "const", "description")
 
-MOST_NODES = 7
 _MOST_ITEMS = {
-    "checkpoints": MOST_NODES,
     "tools": 8,
     "capabilities": 3,
     "requirements": 8,
     "looks_at": 1,
 }
-_FEWEST_ITEMS = {"checkpoints": 3, "requirements": 2}
+_FEWEST_ITEMS = {"requirements": 2}
 MOST_LETTERS = {
     "id": 40,
     "title": 100,
@@ -84,9 +82,8 @@ class TreeForm(Form):
 
 
 class LeafForm(Form):
-    """A leaf of a tree without groups; its id is its number."""
+    """How a leaf of a tree without groups is scored; its requirement is known."""
 
-    requirement: Sentence
     check: Annotated[str, Field(max_length=80)]
     """Name in the library of checks; empty for what only a judge can decide."""
     args: Annotated[str, Field(max_length=20_000)]
@@ -101,12 +98,6 @@ class LeafForm(Form):
     def _as_text(cls, args: object) -> object:
         # A server that constrains its replies is given the schema of the arguments themselves.
         return json.dumps(args, ensure_ascii=False) if isinstance(args, dict) else args
-
-
-class LeavesForm(Form):
-    """A checkpoint tree of a root and its leaves."""
-
-    checkpoints: Annotated[tuple[LeafForm, ...], Field(min_length=1, max_length=40)]
 
 
 class TaskForm(Form):
@@ -192,34 +183,33 @@ def _typed(form: DeliverableForm) -> DeliverableForm:
     return form.model_copy(update={"type": DeliverableType(ending)})
 
 
-def nodes_of(form: LeavesForm) -> tuple[NodeForm, ...]:
-    """Return the nodes of a tree with these leaves, which all count the same."""
-    root = NodeForm(
-        id="root",
-        parent="",
-        requirement="All that was asked for is there and is right.",
+ROOT = NodeForm(
+    id="root",
+    parent="",
+    requirement="All that was asked for is there and is right.",
+    weight=1.0,
+    verifier="group",
+    check="",
+    args="",
+    rubric="",
+    looks_at=(),
+)
+"""The root of a tree whose leaves are asked for one by one."""
+
+
+def leaf_node(form: LeafForm, requirement: str, number: int) -> NodeForm:
+    """Return the node of a leaf below `ROOT`; all leaves count the same."""
+    return NodeForm(
+        id=f"leaf-{number}",
+        parent=ROOT.id,
+        requirement=requirement,
         weight=1.0,
-        verifier="group",
-        check="",
-        args="",
-        rubric="",
-        looks_at=(),
+        verifier="check" if form.check else "judge",
+        check=form.check,
+        args=form.args if form.check else "",
+        rubric="" if form.check else form.rubric,
+        looks_at=form.looks_at,
     )
-    leaves = (
-        NodeForm(
-            id=f"leaf-{number}",
-            parent="root",
-            requirement=leaf.requirement,
-            weight=1.0,
-            verifier="check" if leaf.check else "judge",
-            check=leaf.check,
-            args=leaf.args if leaf.check else "",
-            rubric="" if leaf.check else leaf.rubric,
-            looks_at=leaf.looks_at,
-        )
-        for number, leaf in enumerate(form.checkpoints, start=1)
-    )
-    return (root, *leaves)
 
 
 def schema_of(form: type[Form]) -> dict[str, Any]:

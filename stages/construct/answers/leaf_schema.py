@@ -3,32 +3,33 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from stages.construct.answers.forms import MOST_LETTERS, MOST_NODES, inlined
+from stages.construct.answers.forms import MOST_LETTERS, inlined
 from stages.score.check import CheckSpec
 
 _KEPT = ("type", "enum", "const", "anyOf", "items", "properties", "required")
 _MOST_ITEMS = 6
+_SHORTEST_RUBRIC = 20
 
 
-def leaves_schema(
-    checks: Sequence[CheckSpec], deliverables: Sequence[tuple[str, str]]
+def leaf_schema(
+    checks: Sequence[CheckSpec], deliverables: Sequence[tuple[str, str]], *, may_judge: bool
 ) -> dict[str, Any]:
-    """Return the schema of a `LeavesForm`, one alternative for each check, and one for a judge.
+    """Return the schema of a `LeafForm`, one alternative for each check, and one for a judge.
 
     A server that constrains its replies needs it; it has keywords that strict modes refuse.
 
     Args:
         checks: The checks to choose from.
         deliverables: The name of each deliverable, and what the library calls its kind.
+        may_judge: Whether there is an alternative for a judge.
     """
     names = [name for name, _ in deliverables]
     alternatives = [one for check in checks for one in _of_check(check, deliverables)]
-    judged: dict[str, Any] = {"check": {"const": ""}, "args": {"const": ""}}
-    judged["rubric"] = {"type": "string", "maxLength": MOST_LETTERS["rubric"]}
-    alternatives.append(_leaf(names, judged))
-    items = {"anyOf": alternatives}
-    leaves: dict[str, Any] = {"type": "array", "items": items, "minItems": 3}
-    return _object({"checkpoints": {**leaves, "maxItems": MOST_NODES}})
+    if may_judge:
+        rubric = {"minLength": _SHORTEST_RUBRIC, "maxLength": MOST_LETTERS["rubric"]}
+        judged: dict[str, Any] = {"check": {"const": ""}, "args": {"const": ""}}
+        alternatives.append(_leaf(names, judged | {"rubric": {"type": "string", **rubric}}))
+    return {"anyOf": alternatives}
 
 
 def _of_check(
@@ -52,8 +53,7 @@ def _leaf(files: Sequence[str], fields: dict[str, Any]) -> dict[str, Any]:
     if files:
         named = {"type": "string", "enum": list(files)}
         looks_at = {"type": "array", "items": named, "minItems": 1, "maxItems": 1}
-    said = {"type": "string", "minLength": 10, "maxLength": MOST_LETTERS["requirement"]}
-    return _object({"requirement": said, "looks_at": looks_at, **fields})
+    return _object({"looks_at": looks_at, **fields})
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

@@ -15,11 +15,13 @@ from pydantic import Field
 from environments.models.money.prices import Price, price_of
 from environments.models.money.spending import cost_bound, require_price
 from environments.models.record.recorder import CallRecorder
+from quality.suites.checkpoint_trees import TreeRules
 from stages.construct.answers.forms import (
     ClassForm,
     DraftForm,
     FindingsForm,
     Form,
+    LeafForm,
     RequirementsForm,
     TaskForm,
     TreeForm,
@@ -116,12 +118,20 @@ def _per_round(config: RefreshConfig) -> int:
     return 1 + config.max_rewrites
 
 
+_MOST_LEAVES = TreeRules().workflow_leaves[1]
+
+
+def _per_leaf(config: RefreshConfig) -> int:
+    """Return how often a leaf may be asked for, where trees are written leaf by leaf."""
+    return _MOST_LEAVES * (1 + _per_tree(config))
+
+
 def _per_tree(config: RefreshConfig) -> int:
     """Return how often a tree may be written: rewrites follow on validation and on proof."""
     return 1 + 2 * config.max_rewrites
 
 
-_TREE = {"task": "", "old_tree": " ", "violations": [" "], "in_steps": False}
+_TREE = {"task": "", "old_tree": " ", "violations": [" "]}
 # Either augment or refine is used; both show the same and differ by a few words.
 _TEMPLATES = (
     _Template(Construction.CLASSIFY, "classify", ClassForm, _once, {"draft": ""}, 0, 1),
@@ -177,6 +187,18 @@ _REQUIREMENTS = _Template(
     2,
 )
 """Asked of the first tree, too, which may be kept."""
+
+
+_LEAF = _Template(
+    Construction.CHECKPOINTS,
+    "leaf",
+    LeafForm,
+    _per_leaf,
+    {"task": "", "violations": [" "], "requirement": " ", "by_judge": True},
+    _VIOLATIONS_TOKENS,
+    2,
+)
+"""Asked instead of `checkpoints` where trees are written leaf by leaf."""
 
 
 def estimate(store: Store, config: RefreshConfig) -> RefreshEstimate:
@@ -258,12 +280,13 @@ def _case(shop: Workshop, candidate: Candidate) -> Case:
 
 def _asks(case: Case, request: Untrusted | None, aim_tokens: int) -> Iterator[PlannedAsk]:
     """Yield what one candidate may be asked."""
+    in_steps = case.shop.config.drafts_in_steps
     first = _Template(
         Construction.GENERATE,
         "generate",
-        DraftForm,
+        TaskForm if in_steps else DraftForm,
         _once,
-        {"request": request, "varied": None, "aim": None, "in_steps": False},
+        {"request": request, "varied": None, "aim": None, "in_steps": in_steps},
         aim_tokens,
     )
     context = case.context()
@@ -274,9 +297,11 @@ def _asks(case: Case, request: Untrusted | None, aim_tokens: int) -> Iterator[Pl
         shows = case.shop.config.max_reply_tokens
         guard = _Template(Construction.VALIDATE, "harm", HarmFindingsForm, _per_round, {}, shows)
         yield _planned(case, guard, context | {"request": ""})
-    requirements = (_REQUIREMENTS,) if case.shop.config.require_coverage else ()
-    for template in (first, *_TEMPLATES, *requirements):
-        yield _planned(case, template, context)
+    for template in (first, *_TEMPLATES):
+        one = _LEAF if in_steps and template.name == "checkpoints" else template
+        yield _planned(case, one, context)
+    if in_steps or case.shop.config.require_coverage:
+        yield _planned(case, _REQUIREMENTS, context)
 
 
 def _planned(case: Case, template: _Template, context: dict[str, Any]) -> PlannedAsk:

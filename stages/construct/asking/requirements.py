@@ -12,18 +12,21 @@ from taskdata.schema.requirement import ExplicitRequirement
 
 
 async def named_requirements(
-    case: Case, draft: TaskDraft
+    case: Case, draft: TaskDraft, *, has_tree: bool = True
 ) -> Asked[tuple[ExplicitRequirement, ...]]:
     """Return the requirements that the model names, whose quotes and leaves code has confirmed.
 
     An answer with a quote that does not stand in the query, or with a leaf that the tree does not
-    have, is sent back with the fault. Raises like `asking.ask`.
+    have, is sent back with the fault. Without a tree, no requirement has a leaf. Raises like
+    `asking.ask`.
     """
 
     def accept(form: RequirementsForm) -> tuple[ExplicitRequirement, ...]:
-        return tuple(named_requirement(draft, one.quote, one.leaves) for one in form.requirements)
+        named = ((one.quote, one.leaves if has_tree else ()) for one in form.requirements)
+        return tuple(named_requirement(draft, quote, leaves) for quote, leaves in named)
 
-    leaves = [node for node in shown_nodes(draft.checkpoints) if node["verifier"] != "group"]
+    nodes = shown_nodes(draft.checkpoints) if has_tree else []
+    leaves = [node for node in nodes if node["verifier"] != "group"]
     shown = {
         "tier": case.candidate.tier.value,
         "task": shown_task(draft),

@@ -15,6 +15,7 @@ _OPENINGS = {
     "You proofread": "opinions",
     "You guard the door": "harm",
     "You write the tree": "checkpoints",
+    "You decide how one checkpoint": "leaf",
     "You list what a task demands": "requirements",
 }
 
@@ -62,10 +63,9 @@ TREE = [
     leaf("smallest", "kale"),
 ]
 LEAVES = [
-    {name: node[name] for name in ("requirement", "check", "args", "rubric", "looks_at")}
-    for node in TREE[1:]
+    {name: node[name] for name in ("check", "args", "rubric", "looks_at")} for node in TREE[1:]
 ]
-"""The tree in the form of small steps."""
+"""How the leaves are scored, as it is asked for one by one."""
 DRAFT = TASK | {"checkpoints": TREE}
 PASS = {"verdict": "pass", "reasons": ["It asks for three figures that can be decided."]}
 CLEAN: dict[str, Any] = {"findings": []}

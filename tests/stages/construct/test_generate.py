@@ -108,11 +108,11 @@ def test_a_draft_in_small_steps_has_its_task_first_and_then_its_tree(
     wrong = scripts.changed(scripts.TASK, tools=["python_execute", "python_execute"])
     wrong["deliverables"][0]["type"] = "csv"
     author.says("generate", scripts.changed(scripts.TASK, tools=["saw"]), wrong)
-    author.says("checkpoints", {"checkpoints": scripts.LEAVES})
+    author.says("leaf", *scripts.LEAVES)
     refresh = started(small_steps=True)
     generate.do(store, refresh.id, connect)
     candidate = only(store, refresh)
-    assert dict(author.asked) == {"generate": 2, "checkpoints": 1}
+    assert dict(author.asked) == {"generate": 2, "requirements": 1, "leaf": 3}
     assert "Library of checks" not in author.requests("generate")[0]
     assert "there is no tool 'saw'" in author.requests("generate")[1]
     assert [leaf.id for leaf in store.draft(candidate.id).checkpoints.leaves()] == [
@@ -120,7 +120,7 @@ def test_a_draft_in_small_steps_has_its_task_first_and_then_its_tree(
         "leaf-2",
         "leaf-3",
     ]
-    assert store.steps(candidate.id)[0].calls == 3
+    assert store.steps(candidate.id)[0].calls == 6
     assert store.draft(candidate.id).tools == ("python_execute",)
     assert store.draft(candidate.id).deliverables[0].type == "json"
 
@@ -129,7 +129,7 @@ def test_a_task_without_a_usable_tree_is_kept_for_a_person_to_give_it_one(
     store, author, connect, started, scripts
 ):
     author.says("generate", scripts.TASK)
-    author.says("checkpoints", {"checkpoints": scripts.LEAVES[:1]})
+    author.says("leaf", scripts.LEAVES[0])
     refresh = started(small_steps=True, max_asks=2)
     generate.do(store, refresh.id, connect)
     candidate = only(store, refresh)
@@ -152,16 +152,19 @@ def test_a_model_is_told_which_names_there_are_by_the_form_of_its_answer(
     store, author, connect, started, scripts
 ):
     author.says("generate", scripts.TASK)
-    author.says("checkpoints", {"checkpoints": scripts.LEAVES})
+    author.says("leaf", *scripts.LEAVES)
     refresh = started(small_steps=True)
     generate.do(store, refresh.id, connect)
-    (_, task), (_, tree) = author.bodies
+    (_, task), _, (_, first), (_, second), _ = author.bodies
     fields = task["response_format"]["json_schema"]["schema"]["properties"]
     assert "python_execute" in fields["tools"]["items"]["enum"]
     assert "enum" not in fields["files"]["items"], "there is no attachment to choose"
-    node = tree["response_format"]["json_schema"]["schema"]["properties"]["checkpoints"]["items"]
-    assert node["properties"]["looks_at"]["items"]["enum"] == ["totals.json"]
-    assert {"", "json_values"} <= set(node["properties"]["check"]["enum"])
+    of_file = first["response_format"]["json_schema"]["schema"]["properties"]
+    assert of_file["looks_at"]["items"]["enum"] == ["totals.json"]
+    assert "json_values" in of_file["check"]["enum"]
+    assert not {"", "file_exists", "answer_number"} & set(of_file["check"]["enum"])
+    in_words = second["response_format"]["json_schema"]["schema"]["properties"]
+    assert {"json_values", "answer_number"} <= set(in_words["check"]["enum"])
 
 
 def test_a_nearly_repeated_seed_goes_on_and_the_reviewer_is_told(store, author, connect, started):

@@ -118,4 +118,4 @@ def test_every_step_says_what_made_it(store, author, connect, started):
     generate.do(store, refresh.id, connect)
     classify.do(store, refresh.id, connect)
     made = [(s.prompt_version, s.model_id, s.calls) for s in store.steps(only(store, refresh).id)]
-    assert made == [("generate@2", "wire-model-1", 1), ("classify@2", "wire-model-1", 1)]
+    assert made == [("generate@3", "wire-model-1", 1), ("classify@2", "wire-model-1", 1)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from stages.construct.proof.adversarial.cheats import Cheat, cheats_of
 from stages.construct.proof.adversarial.mutants import Mutant, mutants_of
 from stages.construct.proof.adversarial.report import (
+    MOST_FOR_CHEATS,
     CheatScore,
     FaultCount,
     Resistance,
@@ -130,7 +131,12 @@ async def _paid(task: Task, cheat: Cheat) -> CheatScore:
     )
     checked = await check_leaves(task.checkpoints.leaves(), evidence)
     others = {leaf.id: _unplayed(leaf) for leaf in task.checkpoints.leaves()}
-    return CheatScore(name=cheat.name, score=_root(task, {**others, **checked}).score)
+    scored = {**others, **checked}
+    return CheatScore(
+        name=cheat.name,
+        score=_root(task, scored).score,
+        leaves=tuple(name for name, leaf in scored.items() if (leaf.score or 0) > MOST_FOR_CHEATS),
+    )
 
 
 def _unplayed(leaf: Checkpoint) -> LeafScore:

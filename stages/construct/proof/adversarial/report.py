@@ -38,6 +38,8 @@ class CheatScore(Value):
     name: str
     score: float | None = Field(ge=0, le=10)
     """Root score; None: no leaf could be scored without a judge."""
+    leaves: tuple[str, ...] = ()
+    """Leaves whose checks give it more than `MOST_FOR_CHEATS`."""
 
     @property
     def is_paid(self) -> bool:
@@ -86,7 +88,8 @@ class Resistance(Value):
     def overpaid(self) -> tuple[str, ...]:
         """A sentence for each cheat that earns more than `MOST_FOR_CHEATS`."""
         return tuple(
-            f"{cheat.name} earns {cheat.score:.2f}, more than {MOST_FOR_CHEATS:g}"
+            f"{cheat.name} earns {cheat.score:.2f}, more than {MOST_FOR_CHEATS:g} "
+            f"({', '.join(cheat.leaves)})"
             for cheat in self.paid
         )
 

@@ -9,7 +9,7 @@ from stages.construct.answers.forms import (
     ClassForm,
     DraftForm,
     FindingsForm,
-    LeavesForm,
+    LeafForm,
     RequirementsForm,
     TaskForm,
     TreeForm,
@@ -17,7 +17,7 @@ from stages.construct.answers.forms import (
     schema_of,
 )
 
-FORMS = [ClassForm, DraftForm, FindingsForm, LeavesForm, RequirementsForm, TaskForm, TreeForm]
+FORMS = [ClassForm, DraftForm, FindingsForm, LeafForm, RequirementsForm, TaskForm, TreeForm]
 ALLOWED = {
     "type",
     "enum",

@@ -31,12 +31,12 @@ def test_it_names_every_stage_of_every_candidate_and_asks_nothing(store, wire, c
     assert found.candidates == 3
     of_one = [ask for ask in found.asks if ask.task_id == found.asks[0].task_id]
     assert [(ask.prompt, ask.calls) for ask in of_one] == [
-        ("generate@2", 2),
+        ("generate@3", 2),
         ("classify@2", 2),
         ("augment@2", 2),
         ("repair@2", 2),
         ("opinions@2", 4),
-        ("checkpoints@2", 6),
+        ("checkpoints@3", 6),
         ("opinions@2", 6),
         ("requirements@1", 8),
     ]

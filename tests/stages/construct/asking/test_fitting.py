@@ -18,7 +18,7 @@ from taskdata.schema.agent import ModelSpec
 
 LOCAL = window_of(ModelSpec(provider="local", model="m"), 8_000, 8_192)
 NAMES = ("generate", "classify", "augment", "refine", "repair", "opinions", "checkpoints")
-SHOWN = (*NAMES, "requirements", "reference", "expand", "harm")
+SHOWN = (*NAMES, "requirements", "leaf", "reference", "expand", "harm")
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,8 @@ def context():
         "tree": nodes,
         "leaves_shown": nodes,
         "scope": "both",
+        "requirement": draft.query[:200],
+        "by_judge": False,
         "violations": told,
         "reasons": told,
         "faults": told,

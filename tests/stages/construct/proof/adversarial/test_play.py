@@ -100,7 +100,7 @@ def test_a_tree_that_looks_at_headers_alone_pays_for_the_input_copied(task):
     found = resistance(task(lenient))
     assert [cheat.name for cheat in found.paid][:1] == ["everything dumped"]
     assert {cheat.name for cheat in found.paid} >= {"everything dumped", "inputs copied"}
-    assert found.overpaid[0] == "everything dumped earns 10.00, more than 3"
+    assert found.overpaid[0] == "everything dumped earns 10.00, more than 3 (columns)"
     assert (found.faults, mutation_score([found])) == ((), None)
 
 
