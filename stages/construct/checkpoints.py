@@ -44,6 +44,8 @@ class _Work:
     case: Case
     draft: TaskDraft
     found: tuple[Violation, ...]
+    is_current: bool
+    """Whether the tree was made for the current task."""
     tally: Tally = field(default_factory=Tally)
     ignored: list[str] = field(default_factory=list)
     coverage: tuple[ExplicitRequirement, ...] = ()
@@ -68,8 +70,8 @@ async def _take(case: Case) -> StepOutcome:
     draft = case.drafted()
     weak = tree_weaknesses(case.steps)
     found = weak or tuple(v for v in found_violations(case.steps) if v.is_of_tree)
-    work = _Work(case, draft, (*found, *gaps(case, draft)))
-    if tree_is_current(draft, case.steps) and not work.found:
+    work = _Work(case, draft, (*found, *gaps(case, draft)), tree_is_current(draft, case.steps))
+    if work.is_current and not work.found:
         await _map(work)
         if work.failed is not None:
             return invalid(work.failed, work.tally)
@@ -87,13 +89,14 @@ async def _take(case: Case) -> StepOutcome:
 
 async def _rewrite(work: _Work) -> None:
     """Have the model write another tree, and find what is wrong with it."""
-    asked = await written_tree(work.case, work.draft, work.draft.checkpoints, work.found)
+    old = work.draft.checkpoints
+    asked = await written_tree(work.case, work.draft, old, work.found, mends=work.is_current)
     work.tally += asked.tally
     work.prompt_version = asked.prompt_version
     if asked.answer is None:
         work.failed = asked
         return
-    work.draft = asked.answer
+    work.draft, work.is_current = asked.answer, True
     said = await opinion(work.case, work.draft, "tree")
     work.tally += said.asked.tally
     work.ignored += said.ignored

@@ -121,7 +121,7 @@ def _per_tree(config: RefreshConfig) -> int:
     return 1 + 2 * config.max_rewrites
 
 
-_TREE = {"task": "", "old_tree": " ", "violations": [" "], "in_steps": False}
+_TREE = {"task": "", "old_tree": " ", "mends": True, "violations": [" "], "in_steps": False}
 # Either augment or refine is used; both show the same and differ by a few words.
 _TEMPLATES = (
     _Template(Construction.CLASSIFY, "classify", ClassForm, _once, {"draft": ""}, 0, 1),

@@ -21,7 +21,12 @@ from taskdata.schema.construct import TaskDraft
 
 
 async def written_tree(
-    case: Case, draft: TaskDraft, old: Checkpoint | None, found: Sequence[Violation]
+    case: Case,
+    draft: TaskDraft,
+    old: Checkpoint | None,
+    found: Sequence[Violation],
+    *,
+    mends: bool = False,
 ) -> Asked[TaskDraft]:
     """Return the draft with a tree that the model writes for it.
 
@@ -30,6 +35,7 @@ async def written_tree(
         draft: The task that the tree is for.
         old: The tree before, from which the model may take over what fits; None: there is none.
         found: What was found wrong with it.
+        mends: Whether it was written for this wording of the task.
 
     Raises like `asking.ask`.
     """
@@ -45,6 +51,7 @@ async def written_tree(
     shown = {
         "task": shown_task(draft),
         "old_tree": shown_nodes(old) if old else [],
+        "mends": mends,
         "violations": [str(violation) for violation in found],
         "in_steps": in_steps,
     }

@@ -36,7 +36,7 @@ def test_it_names_every_stage_of_every_candidate_and_asks_nothing(store, wire, c
         ("augment@2", 2),
         ("repair@2", 2),
         ("opinions@2", 4),
-        ("checkpoints@2", 6),
+        ("checkpoints@3", 6),
         ("opinions@2", 6),
         ("requirements@1", 8),
     ]
