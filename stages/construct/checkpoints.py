@@ -49,6 +49,8 @@ class _Work:
     case: Case
     draft: TaskDraft
     found: tuple[Violation, ...]
+    is_current: bool
+    """Whether the tree was made for the current task."""
     tally: Tally = field(default_factory=Tally)
     ignored: list[str] = field(default_factory=list)
     coverage: tuple[ExplicitRequirement, ...] = ()
@@ -73,11 +75,10 @@ async def _take(case: Case) -> StepOutcome:
     draft = case.drafted()
     weak = tree_weaknesses(case.steps)
     found = weak or tuple(v for v in found_violations(case.steps) if v.is_of_tree)
-    work = _Work(case, draft, (*found, *gaps(case, draft)))
-    is_current = tree_is_current(draft, case.steps)
-    if is_current and has_map(draft, case.steps):
+    work = _Work(case, draft, (*found, *gaps(case, draft)), tree_is_current(draft, case.steps))
+    if work.is_current and has_map(draft, case.steps):
         work.coverage = covered(draft, case.steps)
-    if is_current and not work.found:
+    if work.is_current and not work.found:
         await _map(work, work.coverage)
         if work.failed is not None:
             return invalid(work.failed, work.tally)
@@ -101,13 +102,13 @@ async def _rewrite(work: _Work) -> None:
         named=tuple(one for one in work.coverage if one.origin is MapOrigin.MODEL),
         unsound=frozenset(leaf.requirement for leaf in old.leaves() if leaf.id in paying),
     )
-    asked = await written_tree(case, work.draft, old, work.found, earlier)
+    asked = await written_tree(case, work.draft, old, work.found, earlier, mends=work.is_current)
     work.tally += asked.tally
     work.prompt_version = asked.prompt_version
     if asked.answer is None:
         work.failed = asked
         return
-    work.draft = asked.answer.draft
+    work.draft, work.is_current = asked.answer.draft, True
     said = await opinion(work.case, work.draft, "tree")
     work.tally += said.asked.tally
     work.ignored += said.ignored

@@ -1,6 +1,7 @@
 """The rewrite stage: augments, refines, or repairs a draft (GTA-2, section 3.3.4).
 
-A rewrite changes the task but not the tree, which is regenerated once the task is clean.
+A rewrite changes the task but not the tree, which is regenerated once the task is clean. A model
+that changes nothing is asked again; if it changes nothing then either, the draft goes on as it is.
 """
 
 import asyncio
@@ -24,6 +25,18 @@ from taskdata.store import Store
 REPAIR = "repair"
 """The cause of a rewrite that repairs violations; otherwise the classifier's verdict."""
 
+UNCHANGED = "unchanged"
+"""The verdict of a rewrite that changed nothing."""
+
+_SAYS_UNCHANGED = {
+    "augmentation": "the task asks for exactly what it asked for before; add to what it asks for",
+    "refinement": "the task reads exactly as before; put what is missing or unclear into words",
+}
+"""What is told, once, of an answer that changes nothing. Validation tells it of a repair."""
+
+_ASKED = ("query", "files", "deliverables", "tools")
+"""The fields of a draft that say what is asked for; others, such as its title, describe that."""
+
 _PROMPTS = {"augmentation": "augment", "refinement": "refine", REPAIR: "repair"}
 
 
@@ -37,34 +50,57 @@ def do(store: Store, refresh_id: str, connect: Connect = model_client) -> StageR
 
 async def _take(case: Case) -> StepOutcome:
     draft = case.drafted()
+    cause, said = _cause(case)
+    told = _SAYS_UNCHANGED.get(cause)
+    is_told = False
 
     def accept(form: TaskForm) -> TaskDraft:
+        nonlocal is_told
         is_small = case.shop.config.drafts_in_steps
         changed = rewritten(draft, tidied(form) if is_small else form)
+        if told is not None and not is_told and _is_same(draft, changed, cause):
+            is_told = True
+            raise BadTaskData(told)
         require(task_violations(changed, case.book))
         return changed
 
-    cause, said = _cause(case)
     context = await asyncio.to_thread(case.context)
     shown = {"draft": shown_task(draft), **said}
     asked = await case.ask(
         _PROMPTS[cause], context | shown, TaskForm, accept, choices=task_choices(case)
     )
-    if asked.answer is None:
+    new = asked.answer
+    if new is None and told is not None and asked.faults[-1:] == (told,):
+        new = draft
+    if new is None:
         return invalid(asked, cause=cause)
+    is_same = _is_same(draft, new, cause)
     return StepOutcome(
-        "rewritten",
+        UNCHANGED if is_same else "rewritten",
         next=Construction.VALIDATE,
-        draft=asked.answer,
+        reasons=("the model returned the task as it was",) if is_same else (),
+        draft=None if is_same else new,
         facts={
             "cause": cause,
             "before": counts(draft).model_dump(),
-            "after": counts(asked.answer).model_dump(),
+            "after": counts(draft if is_same else new).model_dump(),
             "answers_refused": list(asked.faults),
         },
         tally=asked.tally,
         prompt_version=asked.prompt_version,
     )
+
+
+def _is_same(draft: TaskDraft, changed: TaskDraft, cause: str) -> bool:
+    """Return whether a rewrite leaves everything as it was that its cause is about."""
+    # Rules may be broken in any field.
+    fields = TaskForm.model_fields if cause == REPAIR else _ASKED
+    return all(_bare(getattr(draft, name)) == _bare(getattr(changed, name)) for name in fields)
+
+
+def _bare(value: Any) -> Any:
+    """Return a text without the white space between its words that says nothing."""
+    return " ".join(value.split()) if isinstance(value, str) else value
 
 
 def repairs(steps: Sequence[ConstructionStep]) -> int:

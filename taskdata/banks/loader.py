@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +81,26 @@ def load_bank(name_or_path: str, only: Sequence[str] = ()) -> Bank:
         if task_id in planned:
             tasks.append(planned[task_id])
             continue
-        task, paths = load_task(folder / task_id)
+        task, paths = _task_in(folder / task_id)
         tasks.append(task)
         files |= paths
     return Bank(name=folder.name, tasks=tuple(tasks), files=files)
+
+
+def _task_in(folder: Path) -> tuple[Task, dict[str, Path]]:
+    """Return what `load_task` does; a bundled task is read once, unless a file of it changes."""
+    if folder.parent.parent != _BUNDLED:
+        return load_task(folder)
+    found = [(path, path.lstat()) for path in sorted(folder.rglob("*"))]
+    state = tuple((str(p), s.st_mode, s.st_size, s.st_mtime_ns, s.st_ino) for p, s in found)
+    return _task_in_state(folder, state)
+
+
+@lru_cache(maxsize=256)
+def _task_in_state(
+    folder: Path, _state: tuple[tuple[str, int, int, int, int], ...]
+) -> tuple[Task, dict[str, Path]]:
+    return load_task(folder)
 
 
 def task_folders(name_or_path: str) -> tuple[Path, ...]:

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from stages.construct import checkpoints
 from stages.construct.start import start_refresh
 from stages.intake.rows import Defaults
 from stages.intake.work import SeedFile, add_files
@@ -98,6 +99,28 @@ def test_an_injected_draft_is_never_clean(run):
     store, _, _ = run
     verdicts = [s.verdict for s in step(store, "compare-two-phone", Construction.VALIDATE)]
     assert verdicts == ["violations"] * 4
+
+
+def test_a_weak_tree_is_mended_even_if_examples_make_the_prompt_long(run, base_url, construct):
+    """Which examples are shown, and how long they are, depends on the id of the refresh."""
+    store, _, _ = run
+    (seed,) = [s.id for s in store.seeds() if "small bakery" in s.query.text]
+    model = ModelSpec(provider="compatible", model="scripted")
+    config = RefreshConfig(
+        bank="other", model=model, base_url=base_url, seeds=(seed,), max_prompt_tokens=6_000
+    )
+    start_refresh(store, config, "r2")
+    construct(store, "r2")
+    (candidate,) = store.candidates("r2")
+    blank = "the tree does not notice it: waste.png: it is blank: one colour, or silence"
+    weak = store.steps(candidate.id)[-1].model_copy(
+        update={"stage": Construction.PROVE, "verdict": "weak", "reasons": (blank,), "attempt": 1}
+    )
+    store.record_step(weak, stage=Construction.CHECKPOINTS)
+    checkpoints.do(store, "r2")
+    mended = store.steps(candidate.id)[-1]
+    assert (mended.stage, mended.verdict) == (Construction.CHECKPOINTS, "regenerated")
+    assert "chart-drawn" in {leaf.id for leaf in store.draft(candidate.id).checkpoints.leaves()}
 
 
 def test_a_finding_counts_only_with_its_quote(run):

@@ -7,6 +7,7 @@ import tracemalloc
 import pytest
 import yaml
 
+from taskdata.banks import loader
 from taskdata.banks.loader import load_bank, load_task
 from taskdata.errors import BadTaskData, Misuse
 
@@ -272,3 +273,15 @@ def test_a_bank_can_be_any_folder_and_unknown_names_say_what_there_is(folder):
         load_bank(str(folder.parent), only=["no-such"])
     with pytest.raises(Misuse, match="bundled"):
         load_bank("no-such-bank")
+
+
+def test_a_bundled_task_is_read_once_unless_one_of_its_files_changes(folder, monkeypatch):
+    monkeypatch.setattr(loader, "_BUNDLED", folder.parent.parent)
+    (first,), (again,) = (load_bank("my bank").tasks for _ in range(2))
+    assert again is first
+    (folder / "files" / "note.txt").write_text("2 and 3 and 4")
+    (changed,) = load_bank("my bank").tasks
+    assert changed.content_hash != first.content_hash
+    (folder / "files" / "link").symlink_to("/etc/hostname")
+    with pytest.raises(BadTaskData, match="link"):
+        load_bank("my bank")

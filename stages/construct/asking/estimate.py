@@ -131,7 +131,7 @@ def _per_tree(config: RefreshConfig) -> int:
     return 1 + 2 * config.max_rewrites
 
 
-_TREE = {"task": "", "old_tree": " ", "violations": [" "]}
+_TREE = {"task": "", "old_tree": " ", "mends": True, "violations": [" "]}
 # Either augment or refine is used; both show the same and differ by a few words.
 _TEMPLATES = (
     _Template(Construction.CLASSIFY, "classify", ClassForm, _once, {"draft": ""}, 0, 1),

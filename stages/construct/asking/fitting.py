@@ -10,8 +10,14 @@ from functools import partial
 from typing import Any
 
 from environments.models.local.server import CONTEXT_TOKENS
-from stages.construct.asking.prompting import FENCED_CHARACTERS, Prompt, Untrusted, prompt
-from stages.construct.asking.tokens import tokens_of
+from stages.construct.asking.prompting import (
+    FENCED_CHARACTERS,
+    Prompt,
+    Untrusted,
+    fenced,
+    prompt,
+)
+from stages.construct.asking.tokens import estimated_tokens, tokens_of
 from stages.construct.material.checks import looking_at
 from taskdata.errors import Misuse
 from taskdata.schema.agent import ModelSpec
@@ -21,6 +27,8 @@ _LOCAL_TEMPERATURE = 0.3
 _WHOLE = ("harm",)
 """Prompts that are never cut: what a model has not read it cannot find harmless."""
 _EXAMPLE_NODES = 4
+_SHARE_OF_TREE = 2
+"""A tree that is to be mended may take this part of a prompt, as its divisor."""
 
 _Context = Mapping[str, Any]
 _Cut = Callable[[_Context], tuple[_Context, str] | None]
@@ -61,7 +69,7 @@ def fitted(name: str, context: _Context, limit: int) -> Prompt:
     """
     left_out: dict[str, str] = {}
     shown, found = context, prompt(name, context)
-    for topic, cut in () if name in _WHOLE else _cuts():
+    for topic, cut in () if name in _WHOLE else _cuts(limit):
         if tokens_of(found.messages) <= limit:
             break
         made = cut(shown)
@@ -82,19 +90,20 @@ def fitted(name: str, context: _Context, limit: int) -> Prompt:
     )
 
 
-def _cuts() -> Iterator[tuple[str, _Cut]]:
+def _cuts(limit: int) -> Iterator[tuple[str, _Cut]]:
     """Yield cuts from the one that costs least; a later one on a topic replaces what was said."""
     yield "checks", _other_checks
     yield "exemplars", partial(_fewer_exemplars, kept=1)
     yield "files", partial(_shorter_files, most=1_200)
     yield "tools", _other_tools
-    yield "old_tree", _no_old_tree
+    yield "old_tree", partial(_no_earlier_wording, most=limit // _SHARE_OF_TREE)
     yield "nodes", _no_empty_fields
     yield "example", _shorter_exemplar
     yield "descriptions", _shorter_tools
     yield "files", partial(_shorter_files, most=400)
     yield "purposes", _checks_without_purpose
     yield "exemplars", partial(_fewer_exemplars, kept=0)
+    yield "old_tree", _no_old_tree
     yield "files", partial(_shorter_files, most=0)
     for most in (12, 5):
         yield "listed", partial(_fewer_listed, most=most)
@@ -172,10 +181,18 @@ def _first_words(text: str) -> str:
     return text if len(text) <= 40 else text[:40].rsplit(" ", 1)[0] + " ..."
 
 
+def _no_earlier_wording(context: _Context, most: int) -> tuple[_Context, str] | None:
+    # The violations are about a tree that is to be mended, so it stays if much else fits, too.
+    if context.get("mends") and estimated_tokens(fenced(context["old_tree"])) <= most:
+        return None
+    return _no_old_tree(context)
+
+
 def _no_old_tree(context: _Context) -> tuple[_Context, str] | None:
     if not context.get("old_tree"):
         return None
-    return {**context, "old_tree": None}, "the tree of an earlier wording"
+    said = "the tree before" if context.get("mends") else "the tree of an earlier wording"
+    return {**context, "old_tree": None}, said
 
 
 def _no_empty_fields(context: _Context) -> tuple[_Context, str] | None:

@@ -36,6 +36,8 @@ async def written_tree(
     old: Checkpoint | None,
     found: Sequence[Violation],
     earlier: Earlier = NOTHING,
+    *,
+    mends: bool = False,
 ) -> Asked[WrittenTree]:
     """Return the draft with a tree that the model writes for it.
 
@@ -45,6 +47,7 @@ async def written_tree(
         old: The tree before, from which the model may take over what fits; None: there is none.
         found: What was found wrong with it.
         earlier: What else is known of it, for a tree that is written leaf by leaf.
+        mends: Whether it was written for this wording of the task.
 
     Raises like `asking.ask`.
     """
@@ -61,6 +64,7 @@ async def written_tree(
     shown = {
         "task": shown_task(draft),
         "old_tree": shown_nodes(old) if old else [],
+        "mends": mends,
         "violations": [str(violation) for violation in found],
     }
     return await case.ask(

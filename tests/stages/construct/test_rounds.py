@@ -58,6 +58,51 @@ def test_an_augmented_task_is_rewritten_and_gets_a_new_tree(
     assert draft.checkpoints.children[0].weight == 3.0
 
 
+def test_a_rewrite_that_changes_nothing_is_asked_for_again_and_then_told_as_it_is(
+    store, author, connect, started, scripts, construct
+):
+    author.says("classify", {"verdict": "refinement", "reasons": ["Largest by what?"]})
+    author.says("refine", scripts.changed(scripts.TASK, title="Only its title is another"))
+    refresh = started()
+    construct(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert author.asked["refine"] == 2
+    assert "the task reads exactly as before" in author.requests("refine")[1]
+    assert verdicts(store, candidate)[2:] == [
+        ("rewrite", "unchanged"),
+        ("validate", "clean"),
+        ("checkpoints", "kept"),
+    ]
+    step = store.steps(candidate.id)[2]
+    assert step.facts["before"] == step.facts["after"]
+    assert store.draft(candidate.id).title == scripts.TASK["title"]
+
+
+def test_a_model_that_is_asked_once_may_change_nothing_too(
+    store, author, connect, started, scripts, construct
+):
+    author.says("classify", {"verdict": "augmentation", "reasons": ["thin"]})
+    author.says("augment", scripts.TASK)
+    refresh = started(max_asks=1)
+    construct(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert ("rewrite", "unchanged") in verdicts(store, candidate)
+    assert candidate.stage is Construction.PROVE
+
+
+def test_what_is_changed_when_asked_again_is_a_rewrite(
+    store, author, connect, started, scripts, construct
+):
+    author.says("classify", {"verdict": "augmentation", "reasons": ["thin"]})
+    more = scripts.changed(scripts.TASK, tools=["python_execute", "write_file", "Calculator"])
+    author.says("augment", scripts.TASK, more)
+    refresh = started()
+    construct(store, refresh.id, connect)
+    candidate = only(store, refresh)
+    assert ("rewrite", "rewritten") in verdicts(store, candidate)
+    assert "Calculator" in store.draft(candidate.id).tools
+
+
 def test_a_tree_that_proof_finds_weak_is_written_anew_with_what_was_found(
     store, author, connect, started, scripts, construct
 ):
@@ -244,6 +289,7 @@ def test_a_query_that_cannot_be_mended_is_quarantined_after_the_allowed_rewrites
     assert candidate.status is CandidateStatus.QUARANTINED
     assert candidate.reason.startswith("after 2 rewrites still: query: the query prescribes steps")
     assert author.asked["repair"] == 2
+    assert verdicts(store, candidate).count(("rewrite", "unchanged")) == 2
 
 
 def test_a_tree_of_actions_is_regenerated_without_touching_the_query(

@@ -1,5 +1,7 @@
 """Every prompt of construction fits its limit with a real task, and says what it leaves out."""
 
+import json
+
 import pytest
 
 from environments.models.local.server import CONTEXT_TOKENS
@@ -48,6 +50,7 @@ def context():
         "draft": shown_draft(draft),
         "task": shown_task(draft),
         "old_tree": nodes,
+        "mends": False,
         "tree": nodes,
         "leaves_shown": nodes,
         "scope": "both",
@@ -105,6 +108,18 @@ def test_checks_for_other_files_go_before_anything_that_is_needed(context):
     assert found.left_out == ("checks that cannot look at a deliverable of the task",)
     assert "- csv_table; " in found.messages[1].text
     assert "- pptx_slides; " not in found.messages[1].text
+
+
+def test_a_tree_that_is_to_be_mended_stays_if_half_of_the_prompt_has_room_for_it(context):
+    nodes = context["old_tree"][:8]
+    earlier = fitted("checkpoints", context | {"old_tree": nodes}, 7_000)
+    assert "the tree of an earlier wording" in earlier.left_out
+    mended = fitted("checkpoints", context | {"old_tree": nodes, "mends": True}, 7_000)
+    assert "the tree" not in " ".join(mended.left_out)
+    assert json.dumps(nodes[-1]["requirement"]) in mended.messages[1].text
+    too_long = fitted("checkpoints", context | {"mends": True}, 7_000)
+    assert "the tree before" in too_long.left_out
+    assert "all finished tasks, as examples" not in too_long.left_out
 
 
 def test_a_seed_is_not_judged_harmless_by_its_beginning(context):
