@@ -29,9 +29,12 @@ class OnnxEncoder:
         from tokenizers import Tokenizer
 
         self._name = name
+        options = onnxruntime.SessionOptions()
+        # Threads that wait for each other shall not keep the cores busy that others need.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self._session: Any = onnxruntime.InferenceSession(
-                str(model), providers=["CPUExecutionProvider"]
+                str(model), options, providers=["CPUExecutionProvider"]
             )
             self._tokenizer: Any = Tokenizer.from_file(str(tokenizer))
         # Both libraries raise types of their own that share no base below Exception.

