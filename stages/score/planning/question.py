@@ -95,8 +95,9 @@ def plan_question(
         reply=_BEHAVIOUR if about_behaviour else _ERRORS,
     )
     text = (
-        f"{_told(pictures)}BEGIN UNTRUSTED {block.mark}\n{block.text}\nEND UNTRUSTED {block.mark}\n\n{_REMINDER}\n\n"
-        + "\n\n".join(_ours(case, blind=blind))
+        f"{_told(pictures)}BEGIN UNTRUSTED {block.mark}\n{block.text}\n"
+        f"END UNTRUSTED {block.mark}\n\n"
+        f"{_REMINDER}\n\n" + "\n\n".join(_ours(case, blind=blind))
     )
     request = ModelRequest(
         messages=[Message("system", system), Message("user", text, media=pictures.shown)],
