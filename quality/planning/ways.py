@@ -61,7 +61,7 @@ def _side_by_side(harness: str, model: str, by_way: Mapping[str, _Scores]) -> Wa
     common = sorted(set.intersection(*(set(scores) for scores in by_way.values())))
     own = {way: {task: scores[task] for task in common} for way, scores in by_way.items()}
     others = [way for way in own if way != DIRECT] if DIRECT in own else []
-    tested = {way: compare_by_task(own[DIRECT], own[way]) for way in others}
+    tested = {way: compare_by_task(own[DIRECT], own[way], widest=10) for way in others}
     corrected = holm([one.p_value for one in tested.values()])
     return WaysOfPlanning(
         harness=harness,
