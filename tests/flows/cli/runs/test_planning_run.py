@@ -1,9 +1,18 @@
 """A whole run over planning cases with scripted planners, and what another judge says of it."""
 
 import json
+from contextlib import closing
 
 import pytest
 
+from flows.config import as_planner, load_settings, run_config
+from stages.execute import work as execute
+from stages.prepare import work as preparing
+from stages.prepare.rescore import copy_trials, plan_rescoring, rescoring_config
+from stages.prepare.select import select
+from stages.score import work as score
+from taskdata.schema.agent import ModelSpec
+from taskdata.store import Store
 from tests.price_cases import (
     CHAIN,
     broken,
@@ -16,7 +25,9 @@ from tests.price_cases import (
 )
 from tests.soak import at_length_only
 
+REACT = "react:compatible/good"
 GOOD, BAD = "planner:compatible/good", "planner:compatible/bad"
+PLANS = ("--planning", "--json")
 MADE = (case, next_steps, extraneous, broken, efficiency)
 CASES = {
     made.planning.setting.value: made
@@ -83,20 +94,61 @@ def settings_of(home, scripted):
     return write
 
 
-@pytest.mark.soak
-@at_length_only
-def test_scripted_planners_answer_a_case_of_each_setting_and_are_judged_again(
-    nightshift, home, scripted, settings_of
+@pytest.fixture
+def bank(home) -> str:
+    """A folder with a case of each setting."""
+    return str(write_bank(home.parent / "cases", *CASES.values()))
+
+
+def test_scripted_planners_answer_a_case_of_each_setting_stage_by_stage(
+    command, home, scripted, settings_of, bank
 ):
     settings_of()
-    bank = write_bank(home.parent / "cases", *CASES.values())
-    agents = ("--agent", "react:compatible/good", "--agent", BAD)
-    at = ("--base-url", scripted.openai_url, "--judge", "compatible/judge")
-    done = nightshift("run", "--bank", str(bank), *agents, *at, "--rounds", "0", timeout=300)
+    settings = load_settings()
+    agents = [{"name": name, "base_url": scripted.openai_url} for name in (REACT, BAD)]
+    config = run_config(settings, bank=bank, agents=agents, judge="compatible/judge")
+    with closing(Store.open(settings.address)) as store:
+        run = select(store, config, "night", as_planner=as_planner)
+        preparing.do(store, run.id)
+        execute.do(store, run.id, 0, home)
+        score.do(store, run.id, 0)
+        told = json.loads(command("results", "--planning", "--json").stdout)
+        _require_marks(told)
+
+        again = plan_rescoring(
+            store, run, rescoring_config(run, judge=ModelSpec.parse("compatible/strict")), "strict"
+        )
+        copy_trials(store, again)
+        score.do(store, again.id, 0)
+    _require_found_wrong(told, json.loads(command("results", again.id, *PLANS).stdout))
+
+
+@pytest.mark.soak
+@at_length_only
+def test_a_whole_run_of_scripted_planners_is_judged_again(
+    nightshift, home, scripted, settings_of, bank
+):
+    settings_of()
+    agents = ("--agent", REACT, "--agent", BAD, "--judge", "compatible/judge")
+    at = ("--base-url", scripted.openai_url, "--rounds", "0")
+    done = nightshift("run", "--bank", bank, *agents, *at, timeout=600)
     assert done.returncode == 0, done.stderr
     asked = len(scripted.seen)
+    told = json.loads(nightshift("results", *PLANS).stdout)
+    _require_marks(told)
 
-    told = json.loads(nightshift("results", "--planning", "--json").stdout)
+    for judge, blind in (("strict", False), ("judge", True)):
+        settings_of(blind=blind)
+        again = nightshift("rescore", told["run"], "--judge", f"compatible/{judge}", timeout=600)
+        assert again.returncode == 0, again.stderr
+        found = json.loads(nightshift("results", *PLANS).stdout)
+        assert found["run"].startswith(f"{told['run']}-")
+        _require_found_wrong(told, found)
+    assert "One answer that is right" not in json.dumps(scripted.seen[-1].body)
+    assert len(scripted.seen) == asked + 2, "each judge is asked once, and no planner"
+
+
+def _require_marks(told) -> None:
     good, bad = (_agent(told, name) for name in (GOOD, BAD))
     assert {name: marks["correct"]["mean"] for name, marks in good["settings"].items()} == {
         "holistic": 1,
@@ -115,18 +167,12 @@ def test_scripted_planners_answer_a_case_of_each_setting_and_are_judged_again(
     assert bad["settings"]["broken"]["errors"]["E2"]["mean"] == 1
     assert bad["behaviours"]["refuse"]["mean"] == 1
 
-    for judge, blind in (("strict", False), ("judge", True)):
-        settings_of(blind=blind)
-        again = nightshift("rescore", told["run"], "--judge", f"compatible/{judge}", timeout=300)
-        assert again.returncode == 0, again.stderr
-        found = json.loads(nightshift("results", "--planning", "--json").stdout)
-        assert found["run"].startswith(f"{told['run']}-")
-        marks = _agent(found, BAD)["settings"]["holistic"]
-        assert (marks["correct"]["mean"], marks["errors"]["E4"]["mean"]) == (0, 1)
-        assert _agent(found, GOOD) == good
-    blind_ask = json.dumps(scripted.seen[-1].body)
-    assert "One answer that is right" not in blind_ask
-    assert len(scripted.seen) == asked + 2, "each judge is asked once, and no planner"
+
+def _require_found_wrong(told, found) -> None:
+    """The other judge finds the other order wrong, and nothing else is different."""
+    marks = _agent(found, BAD)["settings"]["holistic"]
+    assert (marks["correct"]["mean"], marks["errors"]["E4"]["mean"]) == (0, 1)
+    assert _agent(found, GOOD) == _agent(told, GOOD)
 
 
 def _agent(told, name):
