@@ -31,7 +31,7 @@ from quality.limits import GateLimits
 from taskdata.banks.loader import describe
 from taskdata.errors import Misuse
 from taskdata.private_files import tighten
-from taskdata.schema.agent import AgentSpec, Budget, ModelSpec
+from taskdata.schema.agent import PLANNER, AgentSpec, Budget, ModelSpec
 from taskdata.schema.agreement import Minima
 from taskdata.schema.base import Value
 from taskdata.schema.construct import RefreshConfig
@@ -46,6 +46,11 @@ DEFAULT_AGENTS = ("reference", "nop", "react:local/qwen2.5-coder-0.5b")
 
 LOCAL_BUDGET = Budget(max_turns=2, max_reply_tokens=160, max_tokens=12_000, max_seconds=240)
 """For models on this machine's CPU: a whole default run must end within minutes."""
+
+LOCAL_PLANNING_BUDGET = LOCAL_BUDGET.model_copy(
+    update={"max_reply_tokens": 700, "max_tokens": 24_000, "max_seconds": 600}
+)
+"""For the same as planners: a reply is a whole plan, and the time is enough for two of them."""
 
 
 class StageDeadlines(Value):
@@ -397,8 +402,27 @@ def _placed(agent: AgentSpec) -> AgentSpec:
 
 
 def _with_local_defaults(agent: AgentSpec) -> AgentSpec:
-    if agent.model is not None and agent.model.provider == "local":
-        # Greedy, so that a run on the same machine can be repeated; a program asks as it will.
-        temperature = None if agent.command else 0.0
-        return agent.model_copy(update={"budget": LOCAL_BUDGET, "temperature": temperature})
-    return agent
+    if not _is_local(agent):
+        return agent
+    # Greedy, so that a run on the same machine can be repeated; a program asks as it will.
+    temperature = None if agent.command else 0.0
+    budget = LOCAL_PLANNING_BUDGET if agent.harness == PLANNER else LOCAL_BUDGET
+    return agent.model_copy(update={"budget": budget, "temperature": temperature})
+
+
+def as_planner(agent: AgentSpec) -> AgentSpec:
+    """Return the agent for planning cases, as `in_plan_mode` does, which says what it raises.
+
+    A local model that becomes a planner gets the budget of one in place of the default budget of
+    local models: an agent that has this default has no budget of its own.
+    """
+    from stages.execute.harness import in_plan_mode
+
+    planner = in_plan_mode(agent)
+    if planner is agent or not _is_local(agent) or agent.budget != LOCAL_BUDGET:
+        return planner
+    return planner.model_copy(update={"budget": LOCAL_PLANNING_BUDGET})
+
+
+def _is_local(agent: AgentSpec) -> bool:
+    return agent.model is not None and agent.model.provider == "local"

@@ -18,7 +18,7 @@ from prefect.runtime import flow_run
 
 from flows import publishing
 from flows.caller import caller
-from flows.config import Settings, load_settings, run_config
+from flows.config import Settings, as_planner, load_settings, run_config
 from flows.confirming import find_confirmation, recorded
 from flows.flow_runs import own_id, require_own
 from flows.night_deadline import NightDeadline, left_out
@@ -108,7 +108,7 @@ def nightly_evaluation(changes: RunChanges = AS_CONFIGURED, run_id: str = "") ->
             require_own(known, str(flow_run.get_id()))
         asked = known.config if known else run_config(settings, **changes.model_dump())
         require(asked)
-        run = select(store, asked, night_id, flow_run.get_id())
+        run = select(store, asked, night_id, flow_run.get_id(), as_planner)
         store.set_run_status(run.id, RunStatus.RUNNING)
         try:
             _walk(settings, store, run)

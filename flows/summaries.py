@@ -16,7 +16,6 @@ def summary_of(
     """Return the numbers of a run as they are now; `results`: of its trials, if they are known."""
     from flows.agreement.standing import judge_notice
     from flows.config import load_settings
-    from flows.planning import outcomes_of
     from quality.summary import summarise
 
     run = store.run(run_id)
@@ -33,8 +32,15 @@ def summary_of(
         )
         plans = summary.planning
         if plans is not None and plans.agents:
+            from flows.planning import outcomes_of
+
             outcomes = outcomes_of(store, run, results, tasks)
             plans = plans.model_copy(update={"outcomes": outcomes})
+        if plans is not None and plans.ways:
+            from flows.planning import with_drafts
+
+            ways = with_drafts(store, run, plans.ways, results, tasks)
+            plans = plans.model_copy(update={"ways": ways})
     notice = judge_notice(store, run_id, load_settings().agreement)
     return summary.model_copy(update={"judge_notice": notice, "planning": plans})
 

@@ -20,6 +20,10 @@ ERRORS = {
 }
 """The errors of plans in a word."""
 _FORMS = {"holistic": "Whole plans", "step_wise": "Next actions"}
+_ROUND_NAMES = 28
+"""Pixels beside a round axis for the names on it."""
+_FEW_CALLS = 5
+"""Below so many, an axis would have ticks between whole calls."""
 _COSTS = {"all": "all answers", "passed": "correct ones", "common": "correct for every agent"}
 
 
@@ -33,6 +37,7 @@ def plan_errors(agents: Sequence[PlanningAgent], styles: Mapping[str, AgentStyle
         return nothing_yet("No plan without distractors has marks yet.")
     figure = make_subplots(
         cols=len(forms),
+        horizontal_spacing=0.2,
         specs=[[{"type": "polar"}] * len(forms)],
         subplot_titles=[_FORMS[form] for form in forms],
     )
@@ -55,7 +60,7 @@ def plan_errors(agents: Sequence[PlanningAgent], styles: Mapping[str, AgentStyle
         angularaxis={"direction": "clockwise", "rotation": 90},
         bgcolor="rgba(0,0,0,0)",
     )
-    return bare(figure, 340)
+    return bare(figure, 340, margin_l=_ROUND_NAMES, margin_r=_ROUND_NAMES)
 
 
 def _closed(agent: str, shares: Sequence[float], style: AgentStyle) -> go.Scatterpolar:
@@ -98,6 +103,8 @@ def extraneous_use(agents: Sequence[PlanningAgent], styles: Mapping[str, AgentSt
             figure.add_trace(line, row=1, col=column)
         figure.update_xaxes({"title": "distractors offered", "dtick": 2}, row=1, col=column)
     figure.update_yaxes({"rangemode": "nonnegative"})
+    if max(y for line in figure.data for y in line.y) < _FEW_CALLS:
+        figure.update_yaxes({"dtick": 1})
     figure.update_yaxes({"title": "calls of them"}, row=1, col=1)
     return bare(figure, 240)
 

@@ -22,20 +22,30 @@ _SETTINGS = (
 )
 _BEHAVIOURS = ("replace", "alter", "retry", "refuse", "other")
 _GROUPS = {
-    "horizons": "Next actions, by how many are asked for",
-    "positions": "One next action, by the part of the trajectory",
-    "step_ranges": "Whole plans, by the length of the reference",
-    "modalities": "Whole plans, by the richest medium of the files",
+    "horizons": ("Next actions, by how many are asked for", "Actions"),
+    "positions": ("One next action, by the part of the trajectory", "Part"),
+    "step_ranges": ("Whole plans, by the length of the reference", "Steps"),
+    "modalities": ("Whole plans, by the richest medium of the files", "Medium"),
 }
-"""Fields of `PlanningAgent`, with the titles of their tables."""
+"""Fields of `PlanningAgent`, with the titles of their tables and of the column of groups."""
 
 
 class PlanTable(NamedTuple):
     """A table of marks by group."""
 
     title: str
+    column: str
+    """What the groups are."""
     rows: Sequence[tuple[str, str, PlanMarks]]
     """Agent, group and marks."""
+
+    @property
+    def has_apart(self) -> bool:
+        """Whether there are answers that stand apart from correct ones and errors."""
+        return any(
+            marks.unreadable or marks.no_verdict or marks.no_judge or marks.infrastructure
+            for _, _, marks in self.rows
+        )
 
 
 def planning_figures(
@@ -82,12 +92,13 @@ def planning_tables(plans: PlanningSummary | None) -> list[PlanTable]:
     tables = [
         PlanTable(
             title,
+            column,
             [
                 (agent.agent, name, marks)
                 for agent in plans.agents
                 for name, marks in getattr(agent, field).items()
             ],
         )
-        for field, title in ({"settings": "By setting"} | _GROUPS).items()
+        for field, (title, column) in ({"settings": ("By setting", "Setting")} | _GROUPS).items()
     ]
     return [table for table in tables if table.rows]

@@ -99,8 +99,9 @@ def _comparisons(by_agent: Mapping[str, Sequence[PlanAnswer]]) -> tuple[Planning
             if not common:
                 continue
             sources = {a.case_id: a.source for a in by_agent[first]}
-            sides = [_by_source(side, common, sources) for side in (one, other)]
-            tested = compare_by_task(*sides)
+            tested = compare_by_task(
+                _by_source(one, common, sources), _by_source(other, common, sources), widest=1
+            )
             found.append(
                 PlanningComparison(
                     setting=setting,

@@ -1,14 +1,15 @@
 """What a plan before the work is worth (APB, section 5.1 and table 3)."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from quality.statistics.intervals import clustered_mean
+from quality.statistics.intervals import clustered_mean, clustered_share
 from quality.statistics.paired import compare_by_task
 from quality.statistics.significance import holm
 from taskdata.schema.agent import AgentSpec
 from taskdata.schema.plan import WAYS_OF_PLANNING
-from taskdata.schema.planning_summary import WaysOfPlanning
+from taskdata.schema.planning_score import PlanningScore
+from taskdata.schema.planning_summary import DraftMarks, WaysOfPlanning
 from taskdata.schema.run import TrialResult
 
 DIRECT = "direct"
@@ -42,11 +43,25 @@ def ways_of_planning(
     )
 
 
+def drafts_in_sum(marks: Mapping[str, Sequence[PlanningScore]]) -> DraftMarks:
+    """Return what code found in plans, from their marks by task; tasks weigh as their plans do."""
+    each = [(task, mark) for task, found in marks.items() for mark in found]
+    return DraftMarks(
+        plans=len(each),
+        faulty=clustered_share(
+            [mark.correct is False for _, mark in each], [task for task, _ in each]
+        ),
+        unreadable=sum(mark.unreadable for _, mark in each),
+        as_reference=sum(mark.same_as_reference for _, mark in each),
+        errors=dict(sorted(Counter(e.value for _, m in each for e in m.errors).items())),
+    )
+
+
 def _side_by_side(harness: str, model: str, by_way: Mapping[str, _Scores]) -> WaysOfPlanning:
     common = sorted(set.intersection(*(set(scores) for scores in by_way.values())))
     own = {way: {task: scores[task] for task in common} for way, scores in by_way.items()}
     others = [way for way in own if way != DIRECT] if DIRECT in own else []
-    tested = {way: compare_by_task(own[DIRECT], own[way]) for way in others}
+    tested = {way: compare_by_task(own[DIRECT], own[way], widest=10) for way in others}
     corrected = holm([one.p_value for one in tested.values()])
     return WaysOfPlanning(
         harness=harness,

@@ -1,5 +1,6 @@
 """Comparing two agents on the same tasks: the difference is taken task by task."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,9 +31,13 @@ class PairedComparison:
 
 
 def compare_by_task(
-    first: Mapping[str, Sequence[float]], second: Mapping[str, Sequence[float]]
+    first: Mapping[str, Sequence[float]],
+    second: Mapping[str, Sequence[float]],
+    widest: float = math.inf,
 ) -> PairedComparison:
     """Compare two agents by their scores per task id; tasks that only one has are left out.
+
+    `widest` is the largest difference that there can be, to which the interval is cut.
 
     The test asks how often flipping the signs of the task differences at random would give a
     mean as far from 0 (Fisher's randomisation test): exact up to 13 tasks, else drawn with a
@@ -42,7 +47,7 @@ def compare_by_task(
     differences = list(by_task.values())
     return PairedComparison(
         tasks=len(by_task),
-        difference=clustered_mean(differences, list(by_task)),
+        difference=clustered_mean(differences, list(by_task), -widest, widest),
         p_value=_sign_flip(differences) if len(by_task) >= 2 else None,
     )
 

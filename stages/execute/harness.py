@@ -17,11 +17,8 @@ from stages.execute.harnesses.step_by_step import IN_CALLS, IN_TEXT, StepByStep
 from stages.execute.imported.taking import require_results
 from stages.execute.metered import Reach
 from taskdata.errors import Misuse
-from taskdata.schema.agent import AgentSpec
+from taskdata.schema.agent import PLANNER, AgentSpec
 from taskdata.schema.task import Resources, Task
-
-PLANNER = "planner"
-"""The harness that answers planning cases and does nothing else."""
 
 
 @dataclass(frozen=True)
@@ -261,29 +258,6 @@ def tools_that_run(kind: HarnessKind, task: Task, offered: Sequence[str]) -> tup
     return tuple(tool for tool in offered if any(step.tool == tool for step in steps))
 
 
-def in_mode(agent: AgentSpec, mode: str) -> AgentSpec:
-    """Return the agent for a mode of evaluation: `end-to-end`, `step-by-step` or `plan`.
-
-    In step by step mode its harness is one that predicts, and in plan mode one that plans, so that
-    the name differs.
-
-    Raises:
-        Misuse: unknown mode, or there is no predicting harness for the agent.
-    """
-    if mode not in MODES:
-        raise Misuse(f"mode {mode!r}: unknown; there are {', '.join(MODES)}")
-    if mode == "plan":
-        return in_plan_mode(agent)
-    if mode == "end-to-end" or agent.harness in _PREDICTING.values():
-        return agent
-    if agent.harness not in _PREDICTING:
-        raise Misuse(
-            f"agent {agent.name!r}: nothing to predict step by step; name agents of harness "
-            f"{' or '.join(_PREDICTING)} with --agent"
-        )
-    return agent.model_copy(update={"harness": _PREDICTING[agent.harness]})
-
-
 def in_plan_mode(agent: AgentSpec) -> AgentSpec:
     """Return the agent for planning cases: one with a model is a planner with the same settings.
 
@@ -299,3 +273,30 @@ def in_plan_mode(agent: AgentSpec) -> AgentSpec:
             f"(react:{agent.model})"
         )
     return agent.model_copy(update={"harness": PLANNER, "text_tool_calls": None})
+
+
+AsPlanner = Callable[[AgentSpec], AgentSpec]
+"""Makes an agent one for planning cases: `in_plan_mode`, or that with defaults of planners."""
+
+
+def in_mode(agent: AgentSpec, mode: str, as_planner: AsPlanner = in_plan_mode) -> AgentSpec:
+    """Return the agent for a mode of evaluation: `end-to-end`, `step-by-step` or `plan`.
+
+    In step by step mode its harness is one that predicts, and in plan mode `as_planner` makes it
+    one that plans, so that the name differs.
+
+    Raises:
+        Misuse: unknown mode, or there is no predicting harness for the agent.
+    """
+    if mode not in MODES:
+        raise Misuse(f"mode {mode!r}: unknown; there are {', '.join(MODES)}")
+    if mode == "plan":
+        return as_planner(agent)
+    if mode == "end-to-end" or agent.harness in _PREDICTING.values():
+        return agent
+    if agent.harness not in _PREDICTING:
+        raise Misuse(
+            f"agent {agent.name!r}: nothing to predict step by step; name agents of harness "
+            f"{' or '.join(_PREDICTING)} with --agent"
+        )
+    return agent.model_copy(update={"harness": _PREDICTING[agent.harness]})

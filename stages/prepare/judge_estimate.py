@@ -11,6 +11,7 @@ from stages.prepare.estimate import NOTHING, Effort, JudgeEstimate, trials_per_t
 from stages.prepare.work import can_play
 from stages.score.judging.judge import MAX_ASKS, MAX_VIEWS, largest_request
 from stages.score.judging.sight import Sight, sight_of
+from stages.score.planning.pictures import most_pictures
 from stages.score.planning.question import largest_plan_request
 from taskdata.schema.agent import AgentSpec, ModelSpec
 from taskdata.schema.checkpoint import Judge
@@ -106,7 +107,7 @@ def _bounds(task: Task, judge: ModelSpec, sight: Sight) -> list[Spending]:
     ]
     if task.planning is not None:
         # One question about the plan, however many leaves have its grade.
-        requests.append(largest_plan_request(sight.max_tokens))
+        requests.append(largest_plan_request(sight.max_tokens, most_pictures(task, sight)))
     return [call_bound(request, price) for request in requests]
 
 

@@ -1,6 +1,6 @@
 """Whether the tasks of a run are done or planned, which decides what its agents are asked."""
 
-from stages.execute.harness import harness_kind, in_plan_mode
+from stages.execute.harness import AsPlanner, harness_kind, in_plan_mode
 from taskdata.banks.found import FoundBank
 from taskdata.errors import Misuse
 from taskdata.schema.agent import AgentSpec
@@ -9,11 +9,16 @@ from taskdata.schema.run import RunConfig
 from taskdata.schema.task import Tier
 
 
-def in_mode_of(bank: FoundBank, config: RunConfig, mode: str | None = None) -> RunConfig:
+def in_mode_of(
+    bank: FoundBank,
+    config: RunConfig,
+    mode: str | None = None,
+    as_planner: AsPlanner = in_plan_mode,
+) -> RunConfig:
     """Return the configuration with its agents in the mode that the bank's tasks need.
 
-    Planning cases are only planned: agents that would carry them out become planners with the same
-    model and settings. `mode` is the one that was asked for; None: whatever fits.
+    Planning cases are only planned: `as_planner` makes agents that would carry them out planners
+    with the same model. `mode` is the one that was asked for; None: whatever fits.
 
     Raises:
         Misuse: planning cases are among tasks to be done, or an agent or the mode does not fit.
@@ -36,15 +41,13 @@ def in_mode_of(bank: FoundBank, config: RunConfig, mode: str | None = None) -> R
         )
     agents: dict[str, AgentSpec] = {}
     for agent in config.agents:
-        planner = in_plan_mode(agent)
+        planner = as_planner(agent)
         if agents.setdefault(planner.name, planner) != planner:
             raise Misuse(
                 f"agent {agent.name!r}: as a planner it is {planner.name!r}, and so is another "
                 "agent with other settings; give one of them a label, or leave it out"
             )
-    only = {
-        in_plan_mode(a).name: config.only[a.name] for a in config.agents if a.name in config.only
-    }
+    only = {as_planner(a).name: config.only[a.name] for a in config.agents if a.name in config.only}
     return config.model_copy(update={"agents": tuple(agents.values()), "only": only})
 
 

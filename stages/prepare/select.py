@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from environments.models.registry import require_limited
+from stages.execute.harness import AsPlanner, in_plan_mode
 from stages.prepare.modes import in_mode_of
 from taskdata.banks.found import FoundBank, LoadedBank, find_bank
 from taskdata.errors import Misuse
@@ -21,13 +22,19 @@ def new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
-def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None = None) -> Run:
+def select(
+    store: Store,
+    config: RunConfig,
+    run_id: str,
+    flow_run_id: str | None = None,
+    as_planner: AsPlanner = in_plan_mode,
+) -> Run:
     """Return the run of that id; a new run is stored first, with a release of its bank.
 
     A bank that is a release already is evaluated as that release, unless `config.tasks` names
     some of its tasks: these are a release of their own. Its configuration is stored with the
     version that was found: `office` and `office@latest` become such as `office@3`. `flow_run_id`
-    is noted on a new run.
+    is noted on a new run. `as_planner` makes its agents planners if its tasks are planning cases.
 
     Raises:
         Misuse: if the bank or one of its tasks is unknown, a task that `config.tasks` names was
@@ -43,7 +50,7 @@ def select(store: Store, config: RunConfig, run_id: str, flow_run_id: str | None
     run = Run(
         id=run_id,
         status=RunStatus.RUNNING,
-        config=in_mode_of(bank, _with_version(config, bank)),
+        config=in_mode_of(bank, _with_version(config, bank), as_planner=as_planner),
         release_hash=_release_hash(store, config, bank),
         code_version=code_version(),
         created_at=datetime.now(UTC),

@@ -311,7 +311,7 @@ async def _score_trial(
         root = await asyncio.to_thread(predicted_score, task, transcript, similarity)
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
     if task.planning is not None:
-        root = await plan_score(task, transcript, await _plan_judges(shared, trial))
+        root = await plan_score(task, transcript, await _plan_judges(shared, trial, task))
         return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), ()
     left = [file for file in outcome.deliverables if not task.is_answer(file.name)]
     names = [file.name for file in left]
@@ -338,14 +338,14 @@ async def _score_trial(
     return TrialScore(trial_id=trial.id, root=root, scorer_version=SCORER_VERSION), files
 
 
-async def _plan_judges(shared: _ScoreContext, trial: Trial) -> SeatJudges | None:
+async def _plan_judges(shared: _ScoreContext, trial: Trial, task: Task) -> SeatJudges | None:
     """Return what seats the judges of a plan, None if the run has none."""
     panel, worker = shared.judge, shared.worker
     if panel is None:
         return None
     answered = partial(worker.holder.answered, trial.id)
     copy_of = await asyncio.to_thread(_copy_of, worker.store, trial, worker.run.config)
-    return partial(seated, panel, trial.id, answered, copy_of)
+    return partial(seated, panel, task, worker.store.artifacts, trial.id, answered, copy_of)
 
 
 def _read(store: Store, scored: ScoringDue) -> tuple[Task, Transcript | None]:

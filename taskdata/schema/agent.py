@@ -18,6 +18,9 @@ InputKind = Literal["image", "audio", "pdf"]
 CONTROL_HARNESSES = frozenset({"reference", "nop"})
 """Harnesses that test the tasks, not a model: the task's own solution, and doing nothing."""
 
+PLANNER = "planner"
+"""The harness that answers planning cases and does nothing else."""
+
 OPEN_PROVIDERS = ("compatible", "local")
 """Those of open models, behind servers that leave some of a model's format to its text."""
 

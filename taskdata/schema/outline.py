@@ -1,7 +1,43 @@
 """What a list of tasks shows, so that listing thousands of them reads no checkpoint tree."""
 
+from typing import Self
+
 from taskdata.schema.base import Sha256, Slug, Value
+from taskdata.schema.planning import Form, Infeasibility, PlanningCase, Setting, ToolRole
 from taskdata.schema.task import Capability, Category, Task, Tier
+
+
+class CaseOutline(Value):
+    """What kind of planning case a task is."""
+
+    setting: Setting
+    form: Form
+    horizon: int | None = None
+    """How many next actions are asked for; None: the whole plan."""
+    distractors: int = 0
+    infeasibility: Infeasibility | None = None
+
+    @classmethod
+    def of(cls, case: PlanningCase) -> Self:
+        """Return the outline of a case."""
+        return cls(
+            setting=case.setting,
+            form=case.form,
+            horizon=case.horizon,
+            distractors=len(case.of_role(ToolRole.DISTRACTOR)),
+            infeasibility=case.infeasibility,
+        )
+
+    def __str__(self) -> str:
+        """The setting, and in it the kind, k next actions and n distractors."""
+        told = [self.setting.value.replace("_", " ")]
+        if self.infeasibility is not None:
+            told.append(self.infeasibility.value.replace("_", " "))
+        if self.setting is Setting.EXTRANEOUS:
+            told += [self.form.value.replace("_", " "), f"n = {self.distractors}"]
+        if self.horizon is not None:
+            told.append(f"k = {self.horizon}")
+        return ", ".join(told)
 
 
 class TaskOutline(Value):
@@ -25,6 +61,8 @@ class TaskOutline(Value):
     """None of a task that was stored before outlines had it; the task itself has it."""
     steps: int | None = None
     """Tool calls of the reference; None without one, and where it was stored before."""
+    case: CaseOutline | None = None
+    """Of a planning case; None of one that was stored before outlines had it."""
 
 
 def outline(task: Task, content_hash: str) -> TaskOutline:
@@ -44,8 +82,15 @@ def outline(task: Task, content_hash: str) -> TaskOutline:
         depth=tree.depth(),
         checkable_share=tree.checkable_share(),
         human_minutes=task.human_minutes,
-        steps=None if task.reference is None else len(task.reference.steps),
+        steps=_steps(task),
+        case=None if task.planning is None else CaseOutline.of(task.planning),
     )
+
+
+def _steps(task: Task) -> int | None:
+    if task.planning is not None:
+        return task.planning.steps
+    return None if task.reference is None else len(task.reference.steps)
 
 
 class TaskFilter(Value):

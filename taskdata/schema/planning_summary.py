@@ -149,6 +149,24 @@ class PlanningOutcome(Value):
     """From drawing tasks with replacement (BCa bootstrap); None below five tasks."""
 
 
+class DraftMarks(Value):
+    """What code alone finds in plans that were made before the work.
+
+    They name tools and no arguments, and no judge is asked about them: a plan is faulty, has the
+    reference's tools in their order, or stays open. So there is no share of correct plans.
+    """
+
+    plans: int
+    """Of tasks with a reference solution."""
+    faulty: Estimate
+    """Share (0-1) in which code finds an error, and of those that cannot be read."""
+    unreadable: int = 0
+    as_reference: int = 0
+    """Those with the reference's tools in their order."""
+    errors: dict[str, int] = Field(default_factory=dict)
+    """Plans with each error that was found: E2 or E6."""
+
+
 class WaysOfPlanning(Value):
     """One model in one harness, with and without a plan, on the same tasks (APB, table 3).
 
@@ -165,6 +183,9 @@ class WaysOfPlanning(Value):
     """Root score minus that of `direct`, paired by task; empty without `direct`."""
     p_values: dict[str, float | None] = Field(default_factory=dict)
     """Of the paired sign-flip tests, corrected for their number (Holm)."""
+    drafts: dict[str, DraftMarks] = Field(default_factory=dict)
+    """Of the plans, over their first attempts: by `plan_first` the shared drafts, by `plan_refine`
+    those that were followed after their refinement."""
 
 
 class PlanningSummary(Value):

@@ -132,3 +132,24 @@ def test_agents_that_plan_first_stand_beside_those_that_do_not(
     rows = [[cell.text for cell in row.find_all("td")] for row in section.tbody.find_all("tr")]
     assert [row[0] for row in rows] == ["direct", "plan first"]
     assert rows[1][3].startswith("+2.50")
+
+
+def test_the_groups_of_each_table_have_the_name_of_what_they_are(section):
+    tables = [one.table for one in section.find_all("details") if "in numbers" in one.text]
+    heads = [[cell.text for cell in table.thead.find_all("th")] for table in tables]
+    assert [head[1] for head in heads] == ["Setting", "Actions", "Part", "Steps", "Medium"]
+    # No answer of this night stands apart.
+    assert not any(head[-1].startswith("Apart") for head in heads)
+
+
+def test_answers_that_stand_apart_have_a_column(dashboard, store, new_run, plan, finish):
+    run = new_run(make_case_task("a", make_case()), agents=(BAD,))
+    (task,) = store.tasks_of_run(run.id).values()
+    trial = plan(run, task, BAD)
+    finish(trial)
+    mark = make_mark(0.0).model_copy(update={"unreadable": True, "correct": False})
+    root = NodeScore(id="root", requirement="x", weight=1, score=0, coverage=1, planning=mark)
+    store.record_score(TrialScore(trial_id=trial.id, root=root, scorer_version="1"), [])
+    table = BeautifulSoup(dashboard(run), "html.parser").find(id="planning").table
+    assert table.thead.find_all("th")[-1].text.startswith("Apart")
+    assert table.tbody.find_all("td")[-1].text == "1 unreadable"

@@ -6,11 +6,21 @@ from pathlib import Path
 import pytest
 
 from environments.models.registry import require_model
-from flows.config import LOCAL_BUDGET, Settings, load_settings, refresh_config, run_config
+from flows.config import (
+    LOCAL_BUDGET,
+    LOCAL_PLANNING_BUDGET,
+    Settings,
+    as_planner,
+    load_settings,
+    refresh_config,
+    run_config,
+)
+from stages.prepare.select import select
 from taskdata.errors import Misuse
-from taskdata.schema.agent import ModelSpec
+from taskdata.schema.agent import Budget, ModelSpec
 from taskdata.schema.deadlines import Deadlines
 from taskdata.schema.safety import Harm, SafetyRules
+from tests.price_cases import case, write_bank
 
 
 def test_a_new_run_evaluates_the_default_agents(home):
@@ -45,6 +55,25 @@ def test_an_agent_can_be_a_table_with_its_own_budget(home, tmp_path):
     (agent,) = run_config(load_settings()).agents
     assert agent.temperature == 0.2
     assert agent.budget.max_turns == 7
+
+
+def test_local_planners_have_room_for_a_plan(home, tmp_path, store):
+    local = "local/smollm2-135m"
+    own = {"name": f"react:{local}", "label": "own", "budget": {"max_reply_tokens": 90}}
+    agents = (f"planner:{local}", f"react:{local}", own, "react:openai/gpt-5.2")
+    config = run_config(load_settings(), agents=agents, bank=str(write_bank(tmp_path, case())))
+    assert config.agents[0].budget == LOCAL_PLANNING_BUDGET
+    assert config.agents[1].budget == LOCAL_BUDGET
+
+    chosen = select(store, config, "night", as_planner=as_planner).config.agents
+    named = f"planner:{local}"
+    assert [a.name for a in chosen] == [named, "own", "planner:openai/gpt-5.2"]
+    assert [a.budget for a in chosen] == [
+        LOCAL_PLANNING_BUDGET,
+        Budget(max_reply_tokens=90),
+        Budget(),
+    ]
+    assert chosen[0].temperature == 0
 
 
 def test_deadlines_are_of_the_installation_for_stages_and_of_the_run_for_trials(

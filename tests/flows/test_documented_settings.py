@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from environments.mcp.servers import server
 from environments.models.money.prices import PriceTable
-from flows.config import LOCAL_BUDGET, Settings, refresh_config, run_config
+from flows.config import LOCAL_BUDGET, LOCAL_PLANNING_BUDGET, Settings, refresh_config, run_config
 from quality.limits import GateLimits
 from stages.score.asked_again import filled
 from stages.score.library import validate_check
@@ -111,6 +111,13 @@ def test_the_readme_says_how_little_room_the_built_in_model_has():
     told = (DOCS.parent / "README.md").read_text()
     budget = LOCAL_BUDGET
     assert f"{budget.max_turns} turns of at most {budget.max_reply_tokens} tokens" in told
+
+
+def test_the_guide_to_planning_says_how_long_a_local_plan_may_be():
+    told = " ".join((DOCS / "planning.md").read_text().split())
+    budget = LOCAL_PLANNING_BUDGET
+    assert f"a reply of at most {budget.max_reply_tokens} tokens" in told
+    assert f"{budget.max_seconds / 60:g} minutes for two of them" in told
 
 
 def test_minima_of_judges_are_taken():

@@ -73,8 +73,9 @@ def list_tasks(
         tasks = [_described(task, withdrawn.get(task.hash)) for task in shown]
         console.write_json(answer | {"tasks": tasks} | ({"stored": stored} if bank is None else {}))
         return
+    with_cases = any(task.case for task in shown)
     console.table(
-        [_line(task, withdrawn.get(task.hash)) for task in shown[:_SHOWN]],
+        [_line(t, withdrawn.get(t.hash), with_cases=with_cases) for t in shown[:_SHOWN]],
         title=f"Bank {name}: {len(found)} tasks",
         optional=("deliverables", "category", "by code", "steps", "leaves", "minutes"),
     )
@@ -280,10 +281,13 @@ def _tombstones(
     return found[:_SHOWN]
 
 
-def _line(task: "TaskOutline", tombstone: "Withdrawal | None") -> dict[str, str]:
+def _line(
+    task: "TaskOutline", tombstone: "Withdrawal | None", *, with_cases: bool
+) -> dict[str, str]:
     return {
         "task": task.id + (" (withdrawn)" if tombstone else ""),
         "tier": task.tier.value,
+        **({"case": str(task.case or "")} if with_cases else {}),
         "category": task.category.value,
         "title": task.title,
         "minutes": _counted(task.human_minutes),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.cli import console
 from flows.cli.bank.trees import cut
+from taskdata.schema.planning import ToolRole
 
 if TYPE_CHECKING:
     from taskdata.schema.planning import CaseOrigin, PlannedAction, PlanningCase
@@ -15,7 +16,10 @@ _SHOWN_LETTERS = 300
 def write_case(case: "PlanningCase") -> None:
     """Write a planning case: setting, tools with role and cost, prefix, reference, origin."""
     asked = f"the next {case.horizon} actions" if case.horizon else "plan and tool chain"
-    console.say(f"Setting:      {case.setting.value}, asks for {asked}; {case.modality.value}")
+    distractors = len(case.of_role(ToolRole.DISTRACTOR))
+    among = f" among {distractors} distractors" if distractors else ""
+    told = f"{case.setting.value}, asks for {asked}{among}; {case.modality.value}"
+    console.say(f"Setting:      {told}")
     if case.infeasibility is not None:
         console.paragraph(f"Unsolvable:   {case.infeasibility.value}. {case.proof}")
     if case.optimum is not None:

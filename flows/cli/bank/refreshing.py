@@ -53,6 +53,11 @@ def refresh(
     if stage is not None:
         raise Misuse("--stage needs --resume: a new refresh begins at its first stage")
     config = new_config(settings, options)
+    if dry_run and config.plan_cases is not None:
+        from flows.cli.bank.plan_cases import show_plan_cases
+
+        show_plan_cases(store, config, as_json)
+        return
     if dry_run:
         _dry_run(store, config, as_json)
         return
@@ -76,25 +81,34 @@ def _dry_run(store: "Store", config: "RefreshConfig", as_json: bool) -> None:
     if as_json:
         console.write_json(found.model_dump(mode="json"))
         return
+    title = f"At most, with {found.model}, for {found.candidates} candidates"
+    write_asks(found.asks, found.cost_usd, found.beyond, title)
+    for line in (*found.left_out, *found.not_counted):
+        console.say(f"- {line}")
+
+
+def write_asks(
+    asks: "Sequence[PlannedAsk]", cost_usd: float | None, beyond: "Sequence[str]", title: str
+) -> None:
+    """Write what a model would be asked, by prompt and in total, and the limits before that."""
     rows = [
         {
             "stage": stage.value,
             "prompt": prompt,
-            "tasks": str(len({ask.task_id for ask in asks})),
-            "calls": f"{sum(ask.calls for ask in asks):,}",
-            "tokens in": f"{sum(ask.input_tokens for ask in asks):,}",
-            "tokens out": f"{sum(ask.output_tokens for ask in asks):,}",
+            "tasks": str(len({ask.task_id for ask in own})),
+            "calls": f"{sum(ask.calls for ask in own):,}",
+            "tokens in": f"{sum(ask.input_tokens for ask in own):,}",
+            "tokens out": f"{sum(ask.output_tokens for ask in own):,}",
         }
-        for (stage, prompt), asks in _by_prompt(found.asks).items()
+        for (stage, prompt), own in _by_prompt(asks).items()
     ]
-    console.table(rows, title=f"At most, with {found.model}, for {found.candidates} candidates")
-    cost = "an unknown amount of money" if found.cost_usd is None else f"${found.cost_usd:.2f}"
-    tokens = found.input_tokens + found.output_tokens
-    console.say(f"Together at most {found.calls:,} calls, {tokens:,} tokens, {cost}.")
-    for limit in found.beyond:
+    console.table(rows, title=title)
+    cost = "an unknown amount of money" if cost_usd is None else f"${cost_usd:.2f}"
+    calls = sum(ask.calls for ask in asks)
+    tokens = sum(ask.input_tokens + ask.output_tokens for ask in asks)
+    console.say(f"Together at most {calls:,} calls, {tokens:,} tokens, {cost}.")
+    for limit in beyond:
         console.say(f"- the limit {limit} would stop it before that")
-    for line in (*found.left_out, *found.not_counted):
-        console.say(f"- {line}")
 
 
 def _by_prompt(

@@ -17,6 +17,7 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
         Misuse: if such a run would be refused on any machine.
     """
     from environments.models.registry import require_limited
+    from flows.config import as_planner
     from stages.prepare.critique_estimate import estimate_critique
     from stages.prepare.estimate import estimate, totals
     from stages.prepare.judge_estimate import estimate_judge
@@ -31,7 +32,8 @@ def show_estimate(settings: "Settings", config: "RunConfig", as_json: bool) -> N
     require_limited(config.limits)
     require_fitting(config)
     store = Store.open(settings.address)
-    config = in_mode_of(find_bank(store, config.bank, config.tasks), config)
+    bank = find_bank(store, config.bank, config.tasks)
+    config = in_mode_of(bank, config, as_planner=as_planner)
     tasks = chosen_tasks(store, config)
     estimates, judge = estimate(store, config, tasks), estimate_judge(store, config, tasks)
     user = estimate_user(store, config, tasks)

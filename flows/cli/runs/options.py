@@ -172,7 +172,7 @@ def new_config(settings: "Settings", options: RunOptions) -> "RunConfig":
     Raises:
         Misuse: An option does not fit; names it or the field.
     """
-    from flows.config import run_config
+    from flows.config import as_planner, run_config
     from stages.execute.harness import in_mode
 
     if options.workers is not None and settings.dask_scheduler is not None:
@@ -189,7 +189,7 @@ def new_config(settings: "Settings", options: RunOptions) -> "RunConfig":
     if options.base_url is not None:
         chosen = _at(options.base_url, chosen)
     if options.mode is not None:
-        chosen = tuple(in_mode(agent, options.mode) for agent in chosen)
+        chosen = tuple(in_mode(agent, options.mode, as_planner) for agent in chosen)
     return config.model_copy(update={"agents": chosen})
 
 

@@ -8,7 +8,12 @@ from taskdata.errors import Misuse
 
 if TYPE_CHECKING:
     from taskdata.schema.estimate import Estimate
-    from taskdata.schema.planning_summary import PlanMarks, PlanningAgent, PlanningSummary
+    from taskdata.schema.planning_summary import (
+        DraftMarks,
+        PlanMarks,
+        PlanningAgent,
+        PlanningSummary,
+    )
     from taskdata.schema.summary import RunSummary
 
 _GROUPS = {
@@ -197,9 +202,20 @@ def _write_ways(plans: "PlanningSummary") -> None:
                     if over is None or over.mean is None
                     else f"{over.mean:+.2f}",
                     "p (Holm)": "-" if p_value is None else f"{p_value:.3f}",
+                    "faulty plans": _faulty(one.drafts.get(way)),
                 }
             )
     console.table(rows, title="With a plan and without, on the same tasks (APB, table 3)")
+    if any(one.drafts for one in plans.ways):
+        console.paragraph(
+            "Faulty plans are those in which code finds an error, of the tasks with a reference "
+            "solution: of the shared drafts, and of the plans that were followed after their "
+            "refinement. Other plans are not proven right."
+        )
+
+
+def _faulty(drafts: "DraftMarks | None") -> str:
+    return "" if drafts is None else f"{_share(drafts.faulty)} of {drafts.plans}"
 
 
 def _share(estimate: "Estimate") -> str:

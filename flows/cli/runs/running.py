@@ -90,6 +90,7 @@ def _carried_on(settings: "Settings", name: str, max_usd: float | None) -> "tupl
 def _ready(settings: "Settings", config: "RunConfig", mode: str | None) -> "RunConfig":
     """Return the configuration with agents in the mode of its tasks, once it can be run here."""
     from environments.models.registry import require_limited
+    from flows.config import as_planner
     from stages.prepare.modes import in_mode_of
     from stages.prepare.select import chosen_tasks
     from stages.prepare.work import require
@@ -97,7 +98,7 @@ def _ready(settings: "Settings", config: "RunConfig", mode: str | None) -> "RunC
     from taskdata.store import Store
 
     store = Store.open(settings.address)
-    config = in_mode_of(find_bank(store, config.bank, config.tasks), config, mode)
+    config = in_mode_of(find_bank(store, config.bank, config.tasks), config, mode, as_planner)
     if config.tasks:
         chosen_tasks(store, config)
     store.close()

@@ -49,7 +49,7 @@ from taskdata.schema.task import Tier
 from taskdata.store import Store
 from taskdata.version import code_version
 
-_COMPLAINT_TOKENS = 4_000
+COMPLAINT_TOKENS = 4_000
 _REASONS_TOKENS = 8_000
 _VIOLATIONS_TOKENS = 12_000
 _AIM_TOKENS = 14_000
@@ -209,7 +209,7 @@ def estimate(store: Store, config: RefreshConfig) -> RefreshEstimate:
             or a limit in money is set for a model of unknown price.
     """
     if config.plan_cases is not None:
-        raise Misuse("--dry-run counts what is asked for tasks; leave it out for planning cases")
+        raise Misuse("planning cases are estimated by estimate_cases")
     model, _base_url = config.author
     require_price(config.limits, price_of(model))
     taken, repeated = chosen_seeds(store, config)
@@ -222,7 +222,7 @@ def estimate(store: Store, config: RefreshConfig) -> RefreshEstimate:
         asks += _asks(_case(shop, _augmentation(shop.refresh.id, number + 1)), None, _AIM_TOKENS)
     read, written = sum(a.input_tokens for a in asks), sum(a.output_tokens for a in asks)
     calls = sum(ask.calls for ask in asks)
-    usd = _cost(asks, price_of(model))
+    usd = cost_of(asks, price_of(model))
     return RefreshEstimate(
         model=str(model),
         asks=tuple(asks),
@@ -233,7 +233,7 @@ def estimate(store: Store, config: RefreshConfig) -> RefreshEstimate:
         output_tokens=written,
         cost_usd=usd,
         limits=config.limits,
-        beyond=tuple(_beyond(config.limits, calls, read + written, usd)),
+        beyond=tuple(beyond(config.limits, calls, read + written, usd)),
         not_counted=tuple(_not_counted(config)),
     )
 
@@ -311,7 +311,7 @@ def _planned(case: Case, template: _Template, context: dict[str, Any]) -> Planne
     texts.append(str(schema_of(template.form)))
     fixed = sum(len(text.encode("utf-8", "replace")) for text in texts) + template.shows
     fixed += _DRAFTS * template.drafts * config.max_reply_tokens
-    again = config.max_reply_tokens + _COMPLAINT_TOKENS
+    again = config.max_reply_tokens + COMPLAINT_TOKENS
     rounds = template.rounds(config)
     return PlannedAsk(
         task_id=case.candidate.task_id,
@@ -323,7 +323,7 @@ def _planned(case: Case, template: _Template, context: dict[str, Any]) -> Planne
     )
 
 
-def _cost(asks: Sequence[PlannedAsk], price: Price | None) -> float | None:
+def cost_of(asks: Sequence[PlannedAsk], price: Price | None) -> float | None:
     """Return the most that the calls cost in USD, call by call, as long prompts may cost more."""
     total = 0.0
     for ask in asks:
@@ -337,7 +337,8 @@ def _cost(asks: Sequence[PlannedAsk], price: Price | None) -> float | None:
     return total
 
 
-def _beyond(limits: SpendingLimits, calls: int, tokens: int, usd: float | None) -> Iterator[str]:
+def beyond(limits: SpendingLimits, calls: int, tokens: int, usd: float | None) -> Iterator[str]:
+    """Yield the limits that so much would reach."""
     if calls > limits.max_calls:
         yield f"max_calls = {limits.max_calls}"
     if tokens > limits.max_tokens:

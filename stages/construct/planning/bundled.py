@@ -83,7 +83,7 @@ def _require_same(task: Task, trajectories: Mapping[str, Trajectory]) -> None:
         )
 
 
-def _record(bank: Bank) -> str:
+def recorded(bank: Bank) -> str:
     """Return the trajectories of the bank's reference solutions, played in a sandbox."""
     provider, found = sandbox_provider(_SANDBOX), list[Trajectory]()
     with reaped(), working_folder() as folder:
@@ -99,7 +99,7 @@ def _record(bank: Bank) -> str:
 def main() -> None:
     """Write the bank's files."""
     if "--record" in sys.argv[1:]:
-        played = _record(load_bank(SOURCE_BANK))
+        played = recorded(load_bank(SOURCE_BANK))
         (FOLDER / "sources" / TRAJECTORIES).write_text(played, encoding="utf-8")
     for name, text in bundled_files().items():
         (FOLDER / name).write_text(text, encoding="utf-8")

@@ -33,6 +33,14 @@ def trajectories_of(
     Raises:
         SandboxFailed: the sandbox does not work on this machine, and a reference has to be played.
     """
+    found, unplayed = known_trajectories(store, tasks, supplied)
+    return found | _played(store, unplayed, sandbox)
+
+
+def known_trajectories(
+    store: Store, tasks: Sequence[Task], supplied: Mapping[str, Trajectory]
+) -> tuple[dict[str, Trajectory], list[Task]]:
+    """Return the trajectories that are known already, and the tasks to be played for theirs."""
     by_hash = {task.content_hash: task for task in tasks if task.planning is None}
     found = {
         task.id: supplied[task.id]
@@ -40,9 +48,15 @@ def trajectories_of(
         if task.id in supplied and supplied[task.id].task_hash == task_hash
     }
     found |= _of_trials(store, [task for task in by_hash.values() if task.id not in found])
-    return found | _of_references(
-        store, [task for task in by_hash.values() if task.id not in found], sandbox
-    )
+    unplayed = list[Task]()
+    for task in by_hash.values():
+        if task.id in found or task.reference is None or not task.reference.steps:
+            continue
+        if all(step.result is not None for step in task.reference.steps):
+            found[task.id] = of_solution(task, task.reference)
+        else:
+            unplayed.append(task)
+    return found, unplayed
 
 
 def _of_trials(store: Store, tasks: Iterable[Task]) -> dict[str, Trajectory]:
@@ -60,20 +74,6 @@ def _of_trials(store: Store, tasks: Iterable[Task]) -> dict[str, Trajectory]:
             if made is not None and (best is None or len(made.steps) < len(best.steps)):
                 shortest[task.id] = made
     return shortest
-
-
-def _of_references(
-    store: Store, tasks: Iterable[Task], sandbox: SandboxName
-) -> dict[str, Trajectory]:
-    found, unplayed = dict[str, Trajectory](), list[Task]()
-    for task in tasks:
-        if task.reference is None or not task.reference.steps:
-            continue
-        if all(step.result is not None for step in task.reference.steps):
-            found[task.id] = of_solution(task, task.reference)
-        else:
-            unplayed.append(task)
-    return found | _played(store, unplayed, sandbox)
 
 
 def _played(store: Store, tasks: Sequence[Task], sandbox: SandboxName) -> dict[str, Trajectory]:

@@ -6,7 +6,7 @@ people wrote them, or from the refresh's model; settings for which there is neit
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from taskdata.schema.construct import (
     Construction,
     Origin,
     Refresh,
+    RefreshConfig,
     TaskDraft,
 )
 from taskdata.schema.planning import Infeasibility
@@ -40,6 +41,8 @@ from taskdata.schema.task import Task, Tier
 from taskdata.store import Store
 
 STAGE = "plan_cases"
+OPINION = "case_opinion"
+"""The template that asks whether a case is reasonable."""
 REPEATED, FAULTY, UNREASONABLE = "repeated", "faulty", "unreasonable"
 """Verdicts on cases that go to quarantine."""
 
@@ -98,13 +101,24 @@ def _material(store: Store, refresh: Refresh) -> _Material:
     return _Material(tasks, found, supplied)
 
 
+def variations_of(
+    config: RefreshConfig,
+    tasks: Mapping[str, Task],
+    trajectories: Mapping[str, Trajectory],
+    supplied: Supplied,
+) -> tuple[Variation, ...]:
+    """Return the cases that a refresh makes of these tasks, by id, and their trajectories."""
+    return deal(
+        {task_id: len(one.steps) for task_id, one in trajectories.items()},
+        {task_id: task.category.value for task_id, task in tasks.items()},
+        config.plan_counts,
+        lambda task_id, question: config.model is not None or supplied.has(task_id, question),
+    )
+
+
 def _candidates(refresh: Refresh, material: _Material) -> list[Candidate]:
-    supplied, has_model = material.supplied, refresh.config.model is not None
-    variations = deal(
-        {task_id: len(one.steps) for task_id, one in material.trajectories.items()},
-        {task_id: task.category.value for task_id, task in material.tasks.items()},
-        refresh.config.plan_counts,
-        lambda task_id, question: has_model or supplied.has(task_id, question),
+    variations = variations_of(
+        refresh.config, material.tasks, material.trajectories, material.supplied
     )
     return [_candidate(refresh, material.tasks[one.task_id], one) for one in variations]
 
@@ -141,7 +155,7 @@ class _Writer:
     ) -> Asked[Any]:
         """Return the answer to a question about a source task; a person's comes first."""
         task_id = source.task.id
-        form = FORMS.get(question, FORMS[_INFEASIBLE])
+        form = form_of(question)
         supplied = self.material.supplied.answer(task_id, question, form)
         if supplied is not None:
             return Asked(accept(supplied), (), Tally(), "")
@@ -158,12 +172,22 @@ class _Writer:
 def _ask(
     case: Case, source: Source, question: str, form: type[Form], accept: Callable[[Any], Any]
 ) -> Coroutine[Any, Any, Asked[Any]]:
+    name, kind = template_of(question)
+    return case.ask(name, context_of(source, kind), form, accept)
+
+
+def template_of(question: str) -> tuple[str, str]:
+    """Return the template of a question, and the kind of unsolvable case that it is about."""
     kind = question if question in tuple(Infeasibility) else ""
-    name = f"case_{_INFEASIBLE if kind else question}"
-    return case.ask(name, _context(source, kind), form, accept)
+    return f"case_{_INFEASIBLE if kind else question}", kind
 
 
-def _context(source: Source, kind: str = "") -> dict[str, Any]:
+def form_of(question: str) -> type[Form]:
+    """Return the form of the answer to a question."""
+    return FORMS.get(question, FORMS[_INFEASIBLE])
+
+
+def context_of(source: Source, kind: str = "") -> dict[str, Any]:
     """Return what the templates of planning cases may show."""
     task = source.task
     return {
@@ -199,7 +223,7 @@ async def _take(case: Case, writer: _Writer) -> StepOutcome:
         return _stopped(FAULTY, (str(exc),), tally)
     stop = _stop(made, writer)
     if stop is None and case.shop.client is not None:
-        opinion = await case.ask("case_opinion", _shown(made), OpinionForm, as_is)
+        opinion = await case.ask(OPINION, shown_of(made), OpinionForm, as_is)
         tally += opinion.tally
         if opinion.answer is None:
             return invalid(opinion, tally)
@@ -293,7 +317,7 @@ def _base_of(variation: Variation) -> str | None:
     return None if variation.base is None else variation.base.case_id
 
 
-def _shown(made: Task) -> dict[str, Any]:
+def shown_of(made: Task) -> dict[str, Any]:
     """Return what a reader of a whole case is shown."""
     case = made.planning
     plain = {} if case is None else case.model_dump(mode="json", exclude_defaults=True)

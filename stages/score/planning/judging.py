@@ -20,13 +20,14 @@ from stages.score.judging.judge import OURS_TO_MEND
 from stages.score.judging.sight import Sight
 from stages.score.matching import quote, storable
 from stages.score.planning.grade import grade_of
-from stages.score.planning.question import MOST_ERRORS, PlanQuestion, plan_question
+from stages.score.planning.pictures import CasePictures
+from stages.score.planning.question import MOST_ERRORS, NO_PICTURES, PlanQuestion, plan_question
 from taskdata.errors import JudgeUnreadable, ModelRejected
 from taskdata.schema.planning import Form, PlanningCase
 from taskdata.schema.planning_score import ErrorFlag, PlanError, PredictedPlan, Severity
 from taskdata.schema.task import Task
 
-PLAN_PROMPT_VERSION = 1
+PLAN_PROMPT_VERSION = 2
 """Version of `prompts/plan_judge.md` and of how a judge is asked about plans."""
 
 _logger = logging.getLogger(__name__)
@@ -77,6 +78,8 @@ class PlanJudge:
     model: str
     sight: Sight
     blind: bool
+    pictures: CasePictures = NO_PICTURES
+    """Of the case, as this judge sees them."""
 
     async def opinion(self, task: Task, case: PlanningCase, answer: PredictedPlan) -> Opinion:
         """Return the judge's opinion; sentences that may address it can only make it worse.
@@ -100,7 +103,15 @@ class PlanJudge:
         """Return the question; with familiar words, without sentences that may address a judge."""
         clear = without_doubtful(stems(familiar)) if familiar else cleared
         most = self.sight.max_tokens
-        return plan_question(task, case, answer, blind=self.blind, most_tokens=most, clear=clear)
+        return plan_question(
+            task,
+            case,
+            answer,
+            blind=self.blind,
+            most_tokens=most,
+            clear=clear,
+            pictures=self.pictures,
+        )
 
     async def _ask(
         self, question: PlanQuestion, case: PlanningCase, answer: PredictedPlan

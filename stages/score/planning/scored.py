@@ -8,7 +8,9 @@ from stages.score.judging.sight import sight_of
 from stages.score.planning.grade import grade_of
 from stages.score.planning.judging import Opinion, PlanJudge
 from stages.score.planning.mark import mark
+from stages.score.planning.pictures import case_pictures
 from stages.score.tree import aggregate
+from taskdata.artifacts import ArtifactStore
 from taskdata.errors import BadTaskData
 from taskdata.schema.checkpoint import Checkpoint, PlanGrade
 from taskdata.schema.planning import Setting
@@ -181,15 +183,27 @@ def _reason(answer: PredictedPlan, score: PlanningScore) -> str:
 
 
 async def seated(
-    panel: RunPanel, trial_id: str, answered: Callable[[], None], copy_of: str | None
+    panel: RunPanel,
+    task: Task,
+    artifacts: ArtifactStore,
+    trial_id: str,
+    answered: Callable[[], None],
+    copy_of: str | None,
 ) -> Sequence[PlanJudge]:
-    """Return the run's judges of one trial's plan; they replay what they said about it before."""
-    return [
-        PlanJudge(
+    """Return the run's judges of one trial's plan; they replay what they said about it before.
+
+    Raises:
+        NightshiftError: The artifact store no longer has a picture of the case.
+    """
+    judges: list[PlanJudge] = []
+    for judge, heard in zip(panel.judges, panel.listeners(answered), strict=True):
+        sight = sight_of(judge.spec, judge.base_url, judge.settings)
+        seated_one = PlanJudge(
             asks=await judge.asks_of(trial_id, heard, copy_of),
             model=str(judge.spec),
-            sight=sight_of(judge.spec, judge.base_url, judge.settings),
+            sight=sight,
             blind=judge.settings.blind,
+            pictures=await asyncio.to_thread(case_pictures, task, artifacts, sight),
         )
-        for judge, heard in zip(panel.judges, panel.listeners(answered), strict=True)
-    ]
+        judges.append(seated_one)
+    return judges

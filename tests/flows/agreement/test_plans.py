@@ -83,13 +83,13 @@ def test_the_same_plans_scored_again_blind_stand_beside_those_with_the_reference
     ratings, runs = marks_of_run(store, blind)
 
     assert [run.id for run in runs] == [night.id, blind.id]
-    assert plan_judges_of(ratings) == ["wire-model-1@1"]
-    card = plan_judge_card(ratings, "wire-model-1@1", "here", "v1", NOW)
+    assert plan_judges_of(ratings) == ["wire-model-1@2"]
+    card = plan_judge_card(ratings, "wire-model-1@2", "here", "v1", NOW)
     assert (card.plans, card.with_reference.by_code) == (3, 1), "an unreadable answer has no marks"
     assert card.with_reference.whole.agreement.mean == 1
     assert card.with_reference.whole.error_types.mean == 1
     assert (card.with_reference.standard.agreement.n, card.blind.different.agreement.n) == (1, 1)
-    assert card.blind.rater == "wire-model-1[blind]@1"
+    assert card.blind.rater == "wire-model-1[blind]@2"
     assert card.blind.whole.precision.mean == pytest.approx(2 / 3)
     assert (card.blind.whole.recall.mean, card.blind.asked.agreement.mean) == (1, 0.5)
     assert card.difference["agreement"].mean == pytest.approx(-1 / 3)

@@ -65,3 +65,9 @@ def test_swapping_the_agents_turns_the_sign_and_keeps_the_p_value(pairs):
     assert there.difference.mean == pytest.approx(-back.difference.mean)
     assert there.p_value == pytest.approx(back.p_value)
     assert 0 < there.p_value <= 1
+
+
+def test_an_interval_is_cut_to_the_differences_that_there_can_be():
+    first, second = {"a": [0.0], "b": [1.0]}, {"a": [1.0], "b": [1.0]}
+    assert compare_by_task(first, second).difference.ci95[1] > 1
+    assert compare_by_task(first, second, widest=1).difference.ci95 == (-1, 1)

@@ -6,8 +6,11 @@ import pytest
 from flows.config import load_settings
 from stages.prepare.work import first_trial
 from taskdata.schema.agent import AgentSpec
+from taskdata.schema.plan import Plan, PlanStep, PlanVersion
 from taskdata.schema.run import Run, RunConfig, RunStatus
 from taskdata.schema.scores import NodeScore, TrialScore
+from taskdata.schema.task import Capability, ReferenceSolution, ReferenceStep
+from taskdata.schema.tool import ToolSpec
 from taskdata.schema.transcript import Ending, Transcript
 from taskdata.store import Store
 from tests.flows.cli.conftest import NOW, finished_outcome
@@ -81,3 +84,63 @@ def test_a_run_without_planning_cases_says_what_has_them(command, planned_run):
     assert refused.returncode == 2
     assert "has no planning cases" in refused.stderr
     assert command("results", "--planning", "--wide").returncode == 2
+
+
+WAYS = tuple(f"react{way}:{MODEL}" for way in ("", "+plan_first", "+plan_refine"))
+OFFERED = tuple(
+    ToolSpec(name=name, description="", category=Capability.OPERATION, parameters={})
+    for name in ("read_file", "write_file")
+)
+
+
+def _version(*tools: str) -> PlanVersion:
+    return PlanVersion(steps=tuple(PlanStep(purpose="Do it.", tool=tool) for tool in tools))
+
+
+@pytest.fixture
+def run_with_plans(home, new_task):
+    """Two tasks done in three ways: of the shared drafts one is faulty, and it is mended."""
+    store = Store.open(load_settings().address)
+    steps = (
+        ReferenceStep(tool="read_file", arguments={"path": "input/a.csv"}),
+        ReferenceStep(tool="write_file", arguments={"path": "output/out.json"}),
+    )
+    solved = ReferenceSolution(steps=steps, final_answer="")
+    tools = ("read_file", "write_file", "finish")
+    tasks = tuple(new_task(f"task-{n}", tools=tools, reference=solved) for n in range(2))
+    run = Run(
+        id="run-3",
+        status=RunStatus.COMPLETED,
+        config=RunConfig(bank="b", agents=tuple(AgentSpec.parse(name) for name in WAYS)),
+        release_hash=store.add_release("b", tasks, {}).hash,
+        code_version="test",
+        created_at=NOW,
+    )
+    store.add_run(run)
+    right, wrong = _version("read_file", "write_file"), _version("open_csv", "write_file")
+    for n, task in enumerate(tasks):
+        draft = wrong if n else right
+        plans = (None, Plan(draft=draft), Plan(draft=draft, refined=right))
+        for agent, plan in zip(WAYS, plans, strict=True):
+            trial = first_trial(run.id, agent, task.content_hash, task, 0)
+            store.plan_trials([trial])
+            kept = Transcript(
+                events=(), final_answer="", ending=Ending.FINISHED, tools=OFFERED, plan=plan
+            )
+            store.record_outcome(finished_outcome(store, trial.id, None, kept))
+            root = NodeScore(id="root", requirement="x", weight=1, score=8.0, coverage=1)
+            store.record_score(TrialScore(trial_id=trial.id, root=root, scorer_version="1"), ())
+    store.close()
+
+
+def test_plans_before_the_work_are_told_with_what_code_finds_in_them(command, run_with_plans):
+    (ways,) = json.loads(command("results", "--planning", "--json").stdout)["ways"]
+    first, refined = ways["drafts"]["plan_first"], ways["drafts"]["plan_refine"]
+    assert (first["plans"], first["faulty"]["mean"]) == (2, 0.5)
+    assert first["errors"] == {"E2": 1, "E6": 1}
+    assert (refined["faulty"]["mean"], refined["as_reference"]) == (0, 2)
+
+    shown = " ".join(command("results", "--planning").stdout.split())
+    assert "50% of 2" in shown
+    assert "0% of 2" in shown
+    assert "Other plans are not proven right" in shown

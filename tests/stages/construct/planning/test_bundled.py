@@ -1,10 +1,14 @@
 """The bank starter-planning: it is what the pipeline makes, it is proven, and it pays nobody."""
 
+import shutil
+import sys
 from collections import Counter
 
 import pytest
 
-from stages.construct.planning.bundled import FOLDER, bundled_files
+from stages.construct.planning import bundled
+from stages.construct.planning.bundled import FOLDER, bundled_files, recorded
+from stages.construct.planning.supplied import TRAJECTORIES
 from stages.construct.planning.variations import third_of
 from stages.construct.proof.plans import prove_cases
 from stages.construct.proof.verdict import ProofVerdict
@@ -12,6 +16,7 @@ from stages.score.planning.mark import mark
 from taskdata.banks.loader import load_bank
 from taskdata.schema.planning import Form, Infeasibility, PlannedAction, Setting
 from taskdata.schema.planning_score import Behaviour, PredictedPlan
+from tests.soak import at_length_only
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +28,32 @@ def test_the_bank_equals_what_the_pipeline_makes_of_its_sources():
     for name, text in bundled_files().items():
         on_disk = (FOLDER / name).read_text(encoding="utf-8")
         assert on_disk == text, f"{name}: run python -m stages.construct.planning.bundled"
+
+
+def _stored() -> list[str]:
+    return (FOLDER / "sources" / TRAJECTORIES).read_text(encoding="utf-8").splitlines()
+
+
+def test_a_reference_that_is_played_anew_gives_the_trajectory_that_is_stored():
+    (line,) = recorded(load_bank("starter", ["toy-library-week"])).splitlines()
+
+    assert line in _stored()
+
+
+@pytest.mark.soak
+@at_length_only
+def test_recorded_anew_the_whole_bank_stays_as_it_is(tmp_path, monkeypatch):
+    anew = tmp_path / "starter-planning"
+    shutil.copytree(FOLDER, anew)
+    (anew / "sources" / TRAJECTORIES).unlink()
+    monkeypatch.setattr(bundled, "FOLDER", anew)
+    monkeypatch.setattr(sys, "argv", ["bundled", "--record"])
+
+    bundled.main()
+
+    for path in (path for path in FOLDER.rglob("*") if path.is_file()):
+        name = path.relative_to(FOLDER)
+        assert (anew / name).read_bytes() == path.read_bytes(), name
 
 
 def test_the_bank_is_small():

@@ -276,9 +276,9 @@ def test_approved_cases_are_released_with_their_source_and_reviewer(store, refre
 @pytest.mark.parametrize("name", sorted(OPENINGS.values()))
 def test_every_question_shows_the_request_as_data(source, name):
     if name == "opinion":
-        context = work._shown(make(Variation(task_id="t", setting=Setting.HOLISTIC), source))
+        context = work.shown_of(make(Variation(task_id="t", setting=Setting.HOLISTIC), source))
     else:
-        context = work._context(source, "contradiction")
+        context = work.context_of(source, "contradiction")
 
     system, user = prompt(f"case_{name}", context).messages
 

@@ -4,9 +4,17 @@ import json
 
 import pytest
 
+from environments.models.money.media import PICTURE_TOKENS
+from environments.models.money.prices import price_of
+from environments.models.money.spending import call_bound
 from stages.score import work
+from stages.score.judging.sight import Sight
 from stages.score.planning.judging import Opinion, worse
+from stages.score.planning.pictures import most_pictures
+from stages.score.planning.question import largest_plan_request
 from stages.score.planning.scored import with_opinions
+from taskdata.schema.agent import ModelSpec
+from taskdata.schema.input_file import InputFile
 from taskdata.schema.planning_score import (
     Behaviour,
     ErrorFlag,
@@ -18,6 +26,7 @@ from taskdata.schema.planning_score import (
 from taskdata.schema.run import TrialResult
 from taskdata.schema.scores import Unscored
 from taskdata.schema.success import SuccessRule, TrialVerdict
+from taskdata.schema.task import Task
 from taskdata.schema.transcript import Ending, Transcript
 from tests.price_cases import (
     CHAIN,
@@ -96,7 +105,7 @@ def test_a_judge_finds_another_plan_correct(scored, wire) -> None:
     planning = result.score.root.planning
     assert (planning.correct, planning.grade, result.root_score) == (True, 1.0, 10.0)
     assert not planning.same_as_reference
-    assert result.score.leaves[0].verifier == "judge:wire-model-1@1"
+    assert result.score.leaves[0].verifier == "judge:wire-model-1@2"
     assert _verdict(result) is TrialVerdict.SUCCEEDED
     asked = wire.seen[0].body["messages"]
     assert "not the only one" in asked[1]["content"]
@@ -118,7 +127,7 @@ def test_a_judges_errors_make_the_grade_and_a_plan_with_one_fails(scored, found,
     planning = result.score.root.planning
     assert (planning.correct, planning.grade) == (False, grade)
     assert result.root_score == pytest.approx(10 * grade)
-    assert {flag.decided_by for flag in planning.flags} == {"judge:wire-model-1@1"}
+    assert {flag.decided_by for flag in planning.flags} == {"judge:wire-model-1@2"}
     assert _verdict(result) is TrialVerdict.FAILED
 
 
@@ -204,7 +213,7 @@ def test_a_blind_judge_is_shown_no_reference_and_is_told_apart(scored, wire) -> 
     asked = json.dumps(wire.seen[0].body)
     assert "Send the total to the buyer." not in asked
     assert "One answer that is right" not in asked
-    assert result.score.leaves[0].verifier == "judge:wire-model-1[blind]@1"
+    assert result.score.leaves[0].verifier == "judge:wire-model-1[blind]@2"
 
 
 def test_a_plan_that_instructs_the_judge_is_fenced_and_its_words_are_left_out(scored, wire) -> None:
@@ -273,3 +282,73 @@ def test_the_worse_of_two_opinions_counts() -> None:
     assert worse(some, none) is some
     assert worse(none, _opinion(fault="silent")).fault
     assert worse(_opinion(reasonable=True), _opinion(reasonable=False)).reasonable is False
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"a lamp and a desk"
+EYES = {"inputs": ["image"]}
+
+
+def _with_files(store, files: dict[str, bytes]) -> Task:
+    """Return the case with these files, all of which planners are told of."""
+    kept = tuple(
+        InputFile(path=path, sha256=store.artifacts.put_bytes(data), size_bytes=len(data))
+        for path, data in files.items()
+    )
+    task = case()
+    seen = task.planning.model_copy(update={"media": tuple(files)})
+    return task.model_copy(update={"files": kept, "planning": seen})
+
+
+def _asked(seen) -> tuple[str, int]:
+    """Return the text of the question to the judge and its number of pictures."""
+    content = seen.body["messages"][1]["content"]
+    if isinstance(content, str):
+        return content, 0
+    texts = [part["text"] for part in content if part["type"] == "text"]
+    return "".join(texts), sum(part["type"] == "image_url" for part in content)
+
+
+def test_a_judge_with_eyes_sees_the_pictures_that_planners_see(scored, store, wire) -> None:
+    files = {"a.png": PNG, "list.txt": b"lamp", "b.png": b"no picture", "c.png": PNG + b"!"}
+    scored(_with_files(store, files), OTHER_ORDER, judge=NO_ERRORS, judging=EYES)
+
+    text, pictures = _asked(wire.seen[0])
+    assert pictures == 2
+    assert 'in this order: "a.png", "c.png"' in text.partition("BEGIN UNTRUSTED")[0]
+    assert 'pictures among them that you do not see: "b.png"' in text
+
+
+def test_pictures_take_at_most_half_of_a_question(scored, store, wire) -> None:
+    files = {f"{n}.png": PNG + bytes([n]) for n in range(4)}
+    judging = EYES | {"max_tokens": 30_000}
+    scored(_with_files(store, files), OTHER_ORDER, judge=NO_ERRORS, judging=judging)
+
+    text, pictures = _asked(wire.seen[0])
+    assert pictures == 2
+    assert 'do not see: "2.png, 3.png"' in text
+
+
+def test_a_judge_without_eyes_is_told_what_it_does_not_see(scored, store, wire) -> None:
+    scored(_with_files(store, {"a.png": PNG}), OTHER_ORDER, judge=NO_ERRORS)
+
+    text, pictures = _asked(wire.seen[0])
+    assert pictures == 0
+    assert 'pictures among them that you do not see: "a.png"' in text
+
+
+def test_a_case_without_pictures_is_asked_about_in_text_alone(scored, wire) -> None:
+    scored(case(), OTHER_ORDER, judge=NO_ERRORS, judging=EYES)
+
+    text, pictures = _asked(wire.seen[0])
+    assert (pictures, "do not see" in text, text[:5]) == (0, False, "BEGIN")
+
+
+def test_the_estimate_reserves_for_the_pictures_of_a_case(store) -> None:
+    seeing = Sight(inputs=frozenset({"image"}))
+    files = {"a.png": PNG, "list.txt": b"lamp"}
+    task = _with_files(store, files)
+
+    assert (most_pictures(task, seeing), most_pictures(task, Sight())) == (1, 0)
+    price = price_of(ModelSpec.parse("openai/gpt-5.2"))
+    with_one = call_bound(largest_plan_request(5_000, 1), price)
+    assert with_one.tokens - call_bound(largest_plan_request(5_000), price).tokens == PICTURE_TOKENS
