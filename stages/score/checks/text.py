@@ -54,6 +54,14 @@ class TextContains(CheckArgs):
     all: Groups
     none: Forbidden = ()
 
+    @model_validator(mode="after")
+    def _can_be_met(self) -> Self:
+        forbidden = [fold(alias) for alias in self.none]
+        for group in self.all:
+            if all(any(contains_whole(fold(a), one) for one in forbidden) for a in group):
+                raise ValueError(f"`none` forbids {group[0]!r}, which `all` demands")
+        return self
+
 
 def groups_found(text: str, groups: Groups, where: str, tables: Sequence[Table] = ()) -> Verdict:
     """Return the share of groups of which an alias is in `text`, heaps of words left out.

@@ -22,6 +22,12 @@ from taskdata.schema.views import JsonView, UnreadableView
             "this check reads xlsx, which",
         ),
         ("xlsx_cells", None, {"sheet": "S", "cells": {"B2": 1}}, "field deliverable"),
+        (
+            "text_contains",
+            "a.txt",
+            {"all": [["Total due"], ["paid"]], "none": ["total"]},
+            "`none` forbids 'Total due', which `all` demands",
+        ),
         ("answer_contains", "a.txt", {"all": [["x"]]}, "field deliverable"),
         ("answer_contains", None, {"all": [[]]}, "field args.all.0"),
         ("answer_contains", None, {"all": [["x"]], "nonne": []}, "field args.nonne"),
