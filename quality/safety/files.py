@@ -9,11 +9,9 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import PurePosixPath
 from typing import Literal
 
-from pydantic import Field
-
 from quality.injection import injection_signs
 from quality.safety.harm import harms
-from quality.safety.personal import LONGEST
+from quality.safety.personal import LONGEST, masked
 from taskdata.schema.base import Value
 from taskdata.schema.safety import Harm
 
@@ -21,7 +19,9 @@ FileRule = Literal["injection", "harm"]
 
 _WRAPPED = frozenset({".eml", ".htm", ".html", ".md", ".pdf", ".txt"})
 """Endings of files whose sentences may go on in the next line; elsewhere a line is a whole one."""
-_PATH_CHARACTERS = 200
+_PATH_CHARACTERS = 160
+_QUOTED = 60
+_READ_OF_LINE = 2_000
 
 
 class FileFinding(Value):
@@ -29,15 +29,15 @@ class FileFinding(Value):
 
     rule: FileRule
     path: str
-    line: int = Field(ge=1)
-    """Of the file's text: that in which the finding ends."""
+    says: str
+    """Beginning of the line, paragraph or cell in which the finding ends, without personal data."""
     name: str
     """The sign of injection, or the category of harm."""
 
     @property
     def told(self) -> str:
-        """File, line and name, as in `brief.docx, line 3: ignore_instructions`."""
-        return f"{self.path[-_PATH_CHARACTERS:]}, line {self.line}: {self.name}"
+        """File, place and name: `brief.docx, at 'Ignore all previous': ignore_instructions`."""
+        return f"{self.path[-_PATH_CHARACTERS:]}, at {self.says!r}: {self.name}"
 
 
 def name_told(told: str) -> str:
@@ -46,7 +46,7 @@ def name_told(told: str) -> str:
 
 
 def found_in(path: str, text: str, allowed: Collection[Harm] = ()) -> tuple[FileFinding, ...]:
-    """Return what the text of a file breaks, with the line; of a long one its beginning is read.
+    """Return what the text of a file breaks, and where; of a long one its beginning is read.
 
     Args:
         path: Name of the file.
@@ -55,7 +55,7 @@ def found_in(path: str, text: str, allowed: Collection[Harm] = ()) -> tuple[File
     """
     lines = _lines(path, text[:LONGEST])
     return tuple(
-        FileFinding(rule=rule, path=path, line=_line(lines, name, find), name=name)
+        FileFinding(rule=rule, path=path, says=_place(lines, name, find), name=name)
         for rule, find in _finders(allowed)
         for name in find("".join(lines))
     )
@@ -75,8 +75,8 @@ def _lines(path: str, text: str) -> list[str]:
     return [line + ("\n" if wrapped and line.strip() else "\n\0") for line in lines]
 
 
-def _line(lines: list[str], name: str, find: Callable[[str], Collection[str]]) -> int:
-    """Return with how many lines at the beginning the finding is made, by bisection."""
+def _place(lines: list[str], name: str, find: Callable[[str], Collection[str]]) -> str:
+    """Return the line with which a text that is read from its beginning breaks the rule."""
     low, high = 1, len(lines)
     while low < high:
         middle = (low + high) // 2
@@ -84,4 +84,5 @@ def _line(lines: list[str], name: str, find: Callable[[str], Collection[str]]) -
             high = middle
         else:
             low = middle + 1
-    return low
+    line = " ".join(lines[low - 1].replace("\0", " ").split())
+    return masked(line[:_READ_OF_LINE])[:_QUOTED]

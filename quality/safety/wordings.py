@@ -51,8 +51,8 @@ class Wording:
     language: str
     parts: tuple[Words, ...]
     unless: Words | None
-    is_foreign: bool
-    """Whether no text of ASCII characters alone can break it."""
+    letters: frozenset[str]
+    """Letters of which every match has one, for a rule in another script than Latin; else none."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ def matches(text: str, rules: Sequence[Wording]) -> list[Match]:
     """Return the first place of every rule that applies to a text that `folded` has returned."""
     ends: list[int] | None = None
     found = []
-    is_ascii = text.isascii()
+    letters = set(text)
     for rule in rules:
-        if is_ascii and rule.is_foreign:
+        if rule.letters and rule.letters.isdisjoint(letters):
             continue
         if not all(part.may_stand_in(text) for part in rule.parts):
             continue
@@ -113,8 +113,10 @@ def _lines(signs: Mapping[str, Sequence[str]]) -> list[tuple[str, Sequence[str]]
 def _wording(sign: str, language: str, line: str) -> Wording:
     wanted, _, unless = line.partition(" ! ")
     parts = tuple(_words(part) for part in wanted.split(" & "))
-    foreign = any(not any(stem.isascii() for stem in part.stems) for part in parts)
-    return Wording(sign, language, parts, _words(unless) if unless else None, foreign)
+    foreign = (part for part in parts if not any(stem.isascii() for stem in part.stems))
+    first = next(foreign, None)
+    letters = frozenset(stem[0] for stem in first.stems) if first else frozenset()
+    return Wording(sign, language, parts, _words(unless) if unless else None, letters)
 
 
 def _words(part: str) -> Words:
