@@ -1,9 +1,10 @@
 """Measures what finds harm and prompt injection: rules of wording, similar meaning, and both.
 
-Precision and recall are measured on `tests/quality/safety/fresh.yaml`, which was written before the
-examples and thresholds of `quality.safety.meaning` and used for neither. The texts of
-`texts.yaml` and the queries of the bundled banks are those that rules and thresholds were made
-with; `--calibrate` derives the thresholds from them.
+Precision and recall are those on `tests/quality/safety/blind.yaml`, by which neither a rule nor an
+example nor a threshold of `quality.safety.meaning` was chosen. The texts of `fresh.yaml` were never
+copied, but they were counted repeatedly while examples and thresholds changed, so that figures on
+them are optimistic. The texts of `texts.yaml` and the queries of the bundled banks are those that
+rules and thresholds were made with; `--calibrate` derives the thresholds from them.
 
 `python -m benchmarks.safety_rules [--json] [--calibrate]`
 """
@@ -65,6 +66,8 @@ def _by_rules(texts: Sequence[str]) -> list[bool]:
 
 
 def _groups() -> Iterator[tuple[str, Sequence[str]]]:
+    for kind, labelled in _read("blind").items():
+        yield f"blind: {kind}", [one["text"] for one in labelled]
     for kind, texts in _read("fresh").items():
         yield f"fresh: {kind}", texts
     for kind, texts in _calibrating().items():
@@ -145,9 +148,9 @@ def _tell(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
         print(name)
         for group, counts in groups.items():
             print(f"  {group:24} {counts['found']:4} of {counts['texts']}")
-        honest = groups["fresh: honest"]["found"]
+        honest = groups["blind: honest"]["found"]
         for kind in ("injection", "harm"):
-            right, texts = (groups[f"fresh: {kind}"][key] for key in ("found", "texts"))
+            right, texts = (groups[f"blind: {kind}"][key] for key in ("found", "texts"))
             precision = right / (right + honest) if right + honest else 0.0
             print(f"  {kind}: recall {right / texts:.2f}, precision {precision:.2f}")
 

@@ -28,6 +28,7 @@ from quality.suites.seeds import seed_rows, seeds_suite
 from stages.construct.assembling import assembled
 from stages.construct.planning.cases.rules import fingerprint, reference_answer
 from stages.construct.proof.verdict import TaskProof
+from stages.intake.file_findings import with_recorded
 from stages.release.release import Composition
 from stages.score.library import check_library
 from stages.score.planning.mark import mark
@@ -109,7 +110,7 @@ def _hold_seeds(
     seeds = {seed_id: store.seed(seed_id) for seed_id in by_seed}
     rows = seed_rows([seed.query for seed in seeds.values()], datetime.now(UTC).date())
     texts = [seed.query.text for seed in seeds.values()]
-    rows = _with_meanings(rows, texts, meanings, safety)
+    rows = [with_recorded(store, row) for row in _with_meanings(rows, texts, meanings, safety)]
     overridden = store.overridden_rules(list(seeds))
     suite = seeds_suite(limits.seeds, safety)
     result, found = _held(store, refresh_id, suite, rows, overridden)

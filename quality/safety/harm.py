@@ -1,4 +1,4 @@
-"""Requests that do harm, by category and in seven languages: what no task of a bank may ask for.
+"""Requests that do harm, by category and in ten languages: what no task of a bank may ask for.
 
 A match is grounds for a person to look, not proof.
 """

@@ -8,7 +8,7 @@ from quality.safety.contacts import contacts
 from quality.safety.numbers import Span, numbers
 from taskdata.schema.safety import PersonalKind
 
-_LONGEST = 400_000
+LONGEST = 400_000
 """Characters that are looked at; nothing that is made into a task is longer."""
 
 _BORN = (
@@ -53,7 +53,7 @@ def personal_data(text: str, allowed: Collection[PersonalKind] = ()) -> tuple[Pe
     """Return the personal data in a text, in order; where two overlap, the longer one."""
     if not any(character.isdigit() for character in text) and "@" not in text:
         return ()
-    spans = sorted(_spans(text[:_LONGEST]), key=lambda span: span[1] - span[2])
+    spans = sorted(_spans(text[:LONGEST]), key=lambda span: span[1] - span[2])
     taken: list[Span] = []
     for kind, start, end in spans:
         if kind not in allowed and all(end <= s or e <= start for _kind, s, e in taken):

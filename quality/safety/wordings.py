@@ -30,10 +30,14 @@ class Words:
     stems: tuple[str, ...]
     pattern: re.Pattern[str]
 
+    def may_stand_in(self, text: str) -> bool:
+        """Return whether the text holds one of the stems, perhaps inside another word."""
+        # A plain search is many times faster than the pattern, and mostly finds nothing.
+        return any(stem in text for stem in self.stems)
+
     def places(self, text: str) -> list[int]:
         """Return where they begin, in order."""
-        # A plain search is many times faster than the pattern, and mostly finds nothing.
-        if not any(stem in text for stem in self.stems):
+        if not self.may_stand_in(text):
             return []
         return [found.start() for found in self.pattern.finditer(text)]
 
@@ -47,6 +51,8 @@ class Wording:
     language: str
     parts: tuple[Words, ...]
     unless: Words | None
+    letters: frozenset[str]
+    """Letters of which every match has one, for a rule in another script than Latin; else none."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,12 @@ def matches(text: str, rules: Sequence[Wording]) -> list[Match]:
     """Return the first place of every rule that applies to a text that `folded` has returned."""
     ends: list[int] | None = None
     found = []
+    letters = set(text)
     for rule in rules:
+        if rule.letters and rule.letters.isdisjoint(letters):
+            continue
+        if not all(part.may_stand_in(text) for part in rule.parts):
+            continue
         places = [part.places(text) for part in rule.parts]
         if not all(places):
             continue
@@ -102,7 +113,10 @@ def _lines(signs: Mapping[str, Sequence[str]]) -> list[tuple[str, Sequence[str]]
 def _wording(sign: str, language: str, line: str) -> Wording:
     wanted, _, unless = line.partition(" ! ")
     parts = tuple(_words(part) for part in wanted.split(" & "))
-    return Wording(sign, language, parts, _words(unless) if unless else None)
+    foreign = (part for part in parts if not any(stem.isascii() for stem in part.stems))
+    first = next(foreign, None)
+    letters = frozenset(stem[0] for stem in first.stems) if first else frozenset()
+    return Wording(sign, language, parts, _words(unless) if unless else None, letters)
 
 
 def _words(part: str) -> Words:

@@ -10,14 +10,15 @@ import stat
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
+from quality.safety.files import FileFinding
 from quality.safety.personal import masked
-from stages.intake.protection import file_fault, name_fault
+from stages.intake.protection import inspected, name_fault
 from stages.intake.readers.raw import Fault, short_name
 from taskdata.archives import archive_fault
 from taskdata.artifacts import ArtifactStore
@@ -44,6 +45,8 @@ class AttachmentFolder:
 
     path: Path
     safety: SafetyRules = NOTHING_ALLOWED
+    findings: dict[str, tuple[FileFinding, ...]] = field(default_factory=dict)
+    """Orders to the model and requests for harm in files that were read, by path."""
 
     def read(self, names: Sequence[str]) -> tuple[InputFile, ...] | Fault:
         """Return the attachments of one row, or why one of them is refused."""
@@ -86,18 +89,22 @@ class AttachmentFolder:
         if (named := name_fault(name, self.safety)) is not None:
             raise _Refused(named)
         data = self._bytes(name)
-        fault = archive_fault(data)
-        fault = fault or file_fault(name, data, self.safety)
-        if fault is not None:
+        if (fault := archive_fault(data)) is not None:
             raise _Refused(fault)
+        found = inspected(name, data, self.safety)
+        if found.fault is not None:
+            raise _Refused(found.fault)
         try:
-            return InputFile(
+            file = InputFile(
                 path=PurePosixPath(name).as_posix(),
                 sha256=sha256(data).hexdigest(),
                 size_bytes=len(data),
             )
         except ValidationError as exc:
             raise _Refused(exc.errors(include_url=False)[0]["msg"].lower()) from exc
+        if found.findings:
+            self.findings[file.path] = found.findings
+        return file
 
     def _bytes(self, name: str) -> bytes:
         parts = PurePosixPath(name).parts

@@ -1,7 +1,9 @@
-"""Personal data in arriving seeds: masked or refused before anything is stored."""
+"""Personal data in arriving seeds, masked or refused before anything is stored; what files hold."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from quality.safety.files import FileFinding, found_in
 from quality.safety.personal import masked, personal_data, told
 from stages.intake.attached_text import attached_text
 from stages.intake.readers.raw import Fault
@@ -44,12 +46,32 @@ def name_fault(path: str, rules: SafetyRules) -> str | None:
     return f"has personal data in its name: {told(found)}" if found else None
 
 
-def file_fault(path: str, data: bytes, rules: SafetyRules) -> str | None:
-    """Return what is wrong with an attachment that holds personal data, None if it has none.
+@dataclass(frozen=True)
+class Inspected:
+    """What was found in the text of a file."""
+
+    personal_data: str | None
+    """Kinds and places, never what was found; None: there is none."""
+    findings: tuple[FileFinding, ...]
+    """Orders to the model and requests for harm."""
+
+    @property
+    def fault(self) -> str | None:
+        """Why an attachment is refused; None: it is not."""
+        return self.personal_data and f"holds personal data: {self.personal_data}"
+
+
+def inspected(path: str, data: bytes, rules: SafetyRules) -> Inspected:
+    """Return what the text of a file holds.
 
     Text up to a megabyte, and office files, PDF, HTML and mail up to twenty are read. A file is
     never masked: what a task is about may be in it.
     """
     text = attached_text(path, data)
-    found = personal_data(text, rules.allowed_personal_data) if text else ()
-    return f"holds personal data: {told(found)}" if found else None
+    if not text:
+        return Inspected(None, ())
+    found = personal_data(text, rules.allowed_personal_data)
+    return Inspected(
+        told(found) if found else None,
+        found_in(path, text, rules.allowed_harms),
+    )

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache, partial
 from io import BytesIO
-from itertools import islice, tee
+from itertools import chain, islice, tee
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,9 +21,11 @@ from pydantic import Field
 
 from quality.encoders.encoder import SentenceEncoder
 from quality.language import language_of
+from quality.safety.files import FileFinding
 from quality.safety.personal import masked
 from stages.intake.attachments import AttachmentFolder
 from stages.intake.duplicates import DuplicateIndex
+from stages.intake.file_findings import entries_of
 from stages.intake.protection import protected
 from stages.intake.readers.delimited import read_csv
 from stages.intake.readers.jsonl import read_jsonl
@@ -126,6 +128,8 @@ class _Arrival(Value):
 
     row: int
     seed: SeedQuery
+    findings: tuple[FileFinding, ...] = ()
+    """Orders to the model and requests for harm in its attachments."""
 
 
 def known_texts(store: Store, encoder: SentenceEncoder | None = None) -> DuplicateIndex:
@@ -226,12 +230,13 @@ def add_file(
             added = store.add_seeds(
                 (arrival.seed for arrival in arrivals),
                 links,
-                rejected,
+                chain(rejected, _stopped(new, file.origin)),
                 file.origin,
                 (arrival.row for arrival in again),
                 language_of,
             )
             repeating = len({link.seed_id for link in links} & set(added))
+        stopped = sum(bool(arrival.findings) for arrival in new)
         _logger.info("seeds added", extra={"origin": file.origin, "seeds": len(added)})
         return FileReport(
             rows=len(read) + len(rejected),
@@ -240,7 +245,7 @@ def add_file(
             duplicates=repeating,
             quarantined=len(rejected),
             rejected=tuple(islice(rejected, ROWS_TOLD)),
-            notes=notes,
+            notes=notes + _told(stopped),
         )
 
 
@@ -259,7 +264,9 @@ def _read(
             if isinstance(seed, Fault):
                 rejected.add(_quarantined(file.origin, raw, seed))
             else:
-                read.add(_Arrival(row=raw.number, seed=seed))
+                files = (attachments.findings.get(f.path, ()) for f in seed.attachments)
+                found = tuple(chain.from_iterable(files))
+                read.add(_Arrival(row=raw.number, seed=seed, findings=found))
     empty = None if len(read) or len(rejected) else "holds no row"
     return tuple(note for note in (unknown.note(), empty) if note)
 
@@ -279,6 +286,18 @@ def _seed(
         return seed
     files = attachments.read(row.attachments)
     return files if isinstance(files, Fault) else seed.model_copy(update={"attachments": files})
+
+
+def _told(stopped: int) -> tuple[str, ...]:
+    if not stopped:
+        return ()
+    what = f"{stopped} of the added seeds {'wait' if stopped > 1 else 'waits'} in quarantine"
+    return (f"{what} for what an attachment says; `nightshift seeds list --quarantined` names it",)
+
+
+def _stopped(arrivals: Iterable[_Arrival], origin: str) -> Iterator[QuarantinedRow]:
+    for arrival in arrivals:
+        yield from entries_of(arrival.seed, arrival.findings, origin, arrival.row)
 
 
 def _quarantined(origin: str, raw: RawRow, fault: Fault) -> QuarantinedRow:

@@ -16,8 +16,6 @@ from taskdata.schema.quarantine import QuarantineDecision
 from taskdata.schema.seed import QuarantinedRow, QuarantineEntry
 from taskdata.store import Store
 
-SEED_GATE = "gate seeds"
-
 _FOLLOWING = {
     Construction.VALIDATE: Construction.CHECKPOINTS,
     Construction.CHECKPOINTS: Construction.PROVE,

@@ -7,16 +7,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from stages.intake.file_findings import pass_on
 from stages.intake.protection import protected
 from stages.intake.readers.raw import Fault
 from stages.intake.work import known_texts
-from stages.release.quarantine import SEED_GATE, decision, record_override
+from stages.release.quarantine import decision, record_override
 from taskdata.banks.loader import describe
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.places import UNSTORABLE, first_place, is_unstorable
 from taskdata.schema.base import Value
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction
-from taskdata.schema.quarantine import QuarantineDecision
+from taskdata.schema.quarantine import SEED_GATE, QuarantineDecision
 from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
 from taskdata.schema.seed import EXCERPT_CHARACTERS, Ended, QuarantineEntry, SeedQuery, StoredSeed
 from taskdata.store import Store
@@ -174,6 +175,7 @@ def edit_seed(
     entry = found.entries[0]
     rows = None if entry.row is None else [entry.row]
     store.add_seeds([query], links, [], entry.origin, rows)
+    pass_on(store, name, query)
     _end(store, found, decided, f"edited by {decided.by}: now seed {query.seed_id}")
     return query.seed_id
 

@@ -9,6 +9,9 @@ from taskdata.schema.base import Value
 
 VALUE_CHARACTERS = 300
 
+SEED_GATE = "gate seeds"
+"""The gate before construction, as what it stopped names it."""
+
 
 class Finding(Value):
     """One rule that one row breaks."""

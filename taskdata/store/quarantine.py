@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from sqlmodel import Session, col, select, update
 
 from taskdata.schema.construct import Candidate, CandidateStatus
-from taskdata.schema.quarantine import Finding, QuarantineDecision
+from taskdata.schema.quarantine import SEED_GATE, Finding, QuarantineDecision
 from taskdata.schema.seed import Ended, QuarantinedRow, QuarantineEntry
 from taskdata.store.connection import StoreConnection
 from taskdata.tables import (
@@ -119,7 +119,7 @@ class QuarantineStore(StoreConnection):
     def mended_candidates(self, bank: str) -> list[Candidate]:
         """Return the bank's open candidates that have been in quarantine, of any refresh."""
         stopped = select(QuarantineRow.item).where(col(QuarantineRow.item).is_not(None))
-        of_seeds = select(QuarantineRow.item).where(QuarantineRow.stage == "gate seeds")
+        of_seeds = select(QuarantineRow.item).where(QuarantineRow.stage == SEED_GATE)
         query = (
             select(CandidateRow, RefreshRow.config)
             .join(RefreshRow, col(RefreshRow.id) == col(CandidateRow.refresh_id))

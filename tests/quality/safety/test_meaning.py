@@ -12,6 +12,8 @@ from quality.safety.meaning import Limits, Meanings, find_meanings, sentences_of
 from taskdata.schema.safety import Harm
 
 PROTOTYPES = Path("quality/safety/prototypes")
+SETS = Path("tests/quality/safety")
+BLIND = yaml.safe_load((SETS / "blind.yaml").read_text(encoding="utf-8"))
 ANY = {"injection": Limits(0.9, 0.05), "harm": Limits(0.9, 0.05)}
 
 
@@ -73,6 +75,22 @@ def test_sentences_end_at_marks_of_eastern_scripts_and_empty_lines_too():
     )
 
 
+def test_the_blind_set_is_of_the_size_that_is_claimed_and_shares_no_text_with_others():
+    blind = [one["text"] for some in BLIND.values() for one in some]
+    languages = {one["language"] for some in BLIND.values() for one in some}
+    others = [*PROTOTYPES.glob("*.yaml"), *(p for p in SETS.glob("*.yaml") if p.stem != "blind")]
+
+    assert {kind: len(some) for kind, some in BLIND.items()} == {
+        "injection": 30,
+        "harm": 30,
+        "honest": 60,
+    }
+    assert languages == {"en", "de", "fr", "es", "it", "pt", "zh", "ja", "ar", "ru"}
+    for path in others:
+        known = path.read_text(encoding="utf-8")
+        assert [text for text in blind if text in known] == []
+
+
 @pytest.mark.soak
 @pytest.mark.skipif(not is_installed(UNIVERSAL), reason="the multilingual extra is missing")
 def test_most_fresh_attacks_are_found_and_hardly_an_honest_text(tmp_path):
@@ -84,3 +102,16 @@ def test_most_fresh_attacks_are_found_and_hardly_an_honest_text(tmp_path):
     assert counts["injection"] >= 11
     assert counts["harm"] >= 8
     assert counts["honest"] <= 1
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not is_installed(UNIVERSAL), reason="the multilingual extra is missing")
+def test_of_the_blind_texts_as_many_are_found_as_the_page_says(tmp_path):
+    meanings = find_meanings(tmp_path)
+
+    found = {k: meanings.found([one["text"] for one in some]) for k, some in BLIND.items()}
+
+    counts = {kind: sum(map(bool, some)) for kind, some in found.items()}
+    assert counts["injection"] >= 14
+    assert counts["harm"] >= 8
+    assert counts["honest"] <= 3

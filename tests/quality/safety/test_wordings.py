@@ -34,7 +34,7 @@ def found(text: str) -> set[str]:
 
 def test_the_set_is_of_the_size_and_breadth_that_is_claimed():
     languages = {language for kind, language, _text in ATTACKS if kind == "injection"}
-    assert languages == {"en", "de", "fr", "es", "it", "pt", "nl", "zh"}
+    assert languages == {"en", "de", "fr", "es", "it", "pt", "nl", "zh", "ru", "ja", "ar"}
     assert {kind for kind, _language, _text in ATTACKS} == {"injection", *Harm}
     assert len(ATTACKS) >= 60
     assert len(TEXTS["honest"]) + len(QUERIES) >= 60
