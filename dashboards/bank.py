@@ -12,7 +12,8 @@ from dashboards.pages.formats import words
 from dashboards.pages.page import BANK_SCRIPTS, drawn_figures, packed_plotly, page
 from dashboards.theme import PALETTE
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction
-from taskdata.schema.release import ReleaseNotes
+from taskdata.schema.evidence import MOST_FOR_CHEATS
+from taskdata.schema.release import Lineage, ReleaseNotes
 from taskdata.schema.review import ChecklistItem
 from taskdata.schema.rewriting import RewritingTable
 from taskdata.schema.run import StageReport
@@ -101,14 +102,24 @@ def _evidence(notes: ReleaseNotes) -> dict[str, Any]:
     tried = [one.adversaries for one in known if one.adversaries is not None]
     paid = [one.best_paid.score or 0.0 for one in tried if one.best_paid is not None]
     return {
-        "has_evidence": bool(known or notes.references),
         "cheated": len(tried),
         "dearest": max(paid, default=None),
+        "paid": sum(score > MOST_FOR_CHEATS for score in paid),
+        "most_for_cheats": MOST_FOR_CHEATS,
+        "mutations": sum(one.faults for one in tried),
+        "noticed": sum(one.noticed for one in tried),
+        "searched": sum(map(_is_searched, notes.lineage)),
         "requirements": sum(len(one.coverage or ()) for one in known),
         "gaps": sum(len(one.gaps) for one in known),
         "reviewed": [e for e in notes.lineage if e.evidence is not None and e.evidence.reviews],
         "checklist_items": len(ChecklistItem),
     }
+
+
+def _is_searched(entry: Lineage) -> bool:
+    """Whether unsafe texts were looked for; of candidates, this was not always recorded."""
+    found = entry.evidence
+    return entry.candidate_id is not None or (found is not None and found.is_searched)
 
 
 def _figures(notes: ReleaseNotes, stages: list[StageReport]) -> dict[str, go.Figure]:

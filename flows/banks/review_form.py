@@ -1,19 +1,19 @@
-"""What the review form of the Prefect UI says about a task, as Markdown.
+"""What the review form of the Prefect UI says about tasks, as Markdown.
 
 What seeds and models wrote stands in spans of code, which make neither markup nor links of it.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
 
 from dashboards.pages.expectations import expectations, plain_value
 from flows.publishing import plain
 from stages.release.review import ReviewSheet
 from taskdata.schema.checkpoint import Checkpoint
 from taskdata.schema.construct import TaskDraft
-from taskdata.schema.review import ChecklistItem
 
-MOST_CHARACTERS = 60_000
-"""Of the whole description; what is beyond is named and left out."""
+MOST_CHARACTERS = 12_000
+"""Of what is said about a task; the rest is left out, which is said."""
 
 _EXCERPT = 2_000
 _LINE = 300
@@ -21,33 +21,46 @@ _NODES = 60
 _STEPS = 30
 
 
-def description(sheets: Sequence[ReviewSheet], complaint: str = "") -> str:
-    """Return the description of the form for these candidates.
+def introduction(sections: int, waiting: int) -> str:
+    """Return what the form says before its sections.
 
     Args:
-        sheets: What is known of each.
-        complaint: Why the form before did not fit; empty: it did, or there was none.
+        sections: How many tasks have one.
+        waiting: How many wait for a decision, those without a section included.
     """
-    lines = [f"**{plain(complaint)}**\n"] if complaint else []
-    lines.append(f"{len(sheets)} tasks wait for your decision. The checklist asks of each:\n")
-    lines += [f"- **{item.value}**: {item.question}" for item in ChecklistItem]
-    text, left = "\n".join(lines), list[str]()
-    for sheet in sheets:
-        about = "\n".join(_about(sheet))
-        if len(text) + len(about) > MOST_CHARACTERS:
-            left.append(sheet.candidate.task_id)
-            continue
-        text += f"\n\n{about}"
-    if left:
-        text += f"\n\nLeft out here: {', '.join(map(plain, left))}."
-    return text + (
-        "\n\n`nightshift review open` shows each task on a page of its own, with its files; "
-        "`nightshift review show TASK` in a terminal."
-    )
+    told = "Your name; stored with the decisions.\n\n"
+    if sections == waiting:
+        told += f"{waiting} tasks wait for a decision." if waiting > 1 else "One task waits."
+    else:
+        told += (
+            f"{sections} of {waiting} tasks that wait for a decision; the others are in the next "
+            "form."
+        )
+    return f"{told} `nightshift review open` shows each task on a page of its own, with its files."
+
+
+def about(sheet: ReviewSheet, fault: str = "") -> str:
+    """Return everything about a task and its review.
+
+    Args:
+        sheet: What is known of it.
+        fault: Why the answer before was not stored; empty: it was, or there was none.
+    """
+    lines = [f"**Not stored: {plain(fault)}**\n"] if fault else []
+    text = "\n".join([*lines, *_about(sheet)]).strip()
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    kept = text[:MOST_CHARACTERS].rpartition("\n")[0]
+    rest = f"`nightshift review show {sheet.candidate.task_id}` shows the rest."
+    return f"{kept}\n\n**This is cut.** {rest}"
+
+
+def in_field(markdown: str) -> str:
+    """Return the text for the description of a field, of which the UI takes one newline each."""
+    return re.sub(r"\n+", lambda newlines: newlines[0] + "\n", markdown)
 
 
 def _about(sheet: ReviewSheet) -> Iterator[str]:
-    yield f"## {plain(sheet.candidate.task_id)}"
     if sheet.reviewers > 1:
         said = f"{sheet.voted} of {sheet.reviewers} reviewers have decided."
         yield "**Reviewers disagree.**\n" if sheet.is_disputed else f"{said}\n"
@@ -124,7 +137,10 @@ def _evidence(sheet: ReviewSheet) -> Iterator[str]:
         for cheat in tried.cheats:
             earned = "not scored" if cheat.score is None else f"{cheat.score:.2f} of 10"
             yield f"- {plain(cheat.name)}: {earned}"
-        yield f"- faults that the tree notices: {tried.noticed} of {tried.faults}"
+        if tried.faults:
+            yield f"- mutations that the tree notices: {tried.noticed} of {tried.faults}"
+        else:
+            yield "- no mutation of a reference was tried"
         yield from (f"- not noticed: {_line(fault)}" for fault in tried.unnoticed[:10])
     yield "\n**Personal data, harm, orders to the model**\n"
     for one in found.safety[:20]:

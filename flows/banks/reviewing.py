@@ -1,51 +1,58 @@
 """The review of a refresh inside Prefect: the flow run pauses and shows a typed form."""
 
 import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+from uuid import uuid4
 
 from prefect.flow_runs import pause_flow_run
 from prefect.input import RunInput
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from flows.banks.review_form import description
-from stages.release.review import awaiting, sheet
+from flows.banks.review_form import about, in_field, introduction
+from stages.release.review import ReviewSheet, awaiting, sheet
 from stages.release.reviewing.deciding import approve_all, decide
 from taskdata.errors import BadTaskData, Misuse
 from taskdata.schema.construct import Candidate
-from taskdata.schema.review import ANSWERS, Checklist, ChecklistItem, ItemAnswer, Verdict
+from taskdata.schema.review import (
+    Checklist,
+    ChecklistItem,
+    ItemAnswer,
+    Verdict,
+)
 from taskdata.store import Store
+
+TASKS_PER_FORM = 5
+"""Each has a section of its own in the form; the tasks after them are in the next form."""
 
 _logger = logging.getLogger(__name__)
 
 _WAITS = timedelta(days=14)
 _POLL_SECONDS = 5
-_VERDICTS: dict[str, Verdict] = {
+_LATER, _YES_TO_ALL, _NOT_ANSWERED = "decide later", "approve, yes to all six", "not answered"
+_VERDICTS: Mapping[str, Verdict] = {
+    _YES_TO_ALL: "approve",
     "approve": "approve",
     "reject": "reject",
-    "send": "send_back",
+    "send back": "send_back",
 }
+
+Chosen = Literal["decide later", "approve, yes to all six", "approve", "reject", "send back"]
+Given = Literal["not answered", "yes", "no", "unsure"]
 
 
 def _item(item: ChecklistItem) -> Any:
     return Field(default="not answered", description=item.question)
 
 
-Given = Literal["not answered", "yes", "no", "unsure"]
+class TaskAnswer(BaseModel):
+    """What a reviewer says about one task."""
 
+    model_config = ConfigDict(extra="forbid")
 
-class ReviewInput(RunInput):
-    """The form in the Prefect UI. The checklist is answered once for all tasks that are meant."""
-
-    decision: Literal[
-        "approve all",
-        "approve those named",
-        "reject all",
-        "reject those named",
-        "send back those named",
-    ]
-    tasks: str = Field(default="", description="Task ids, separated by spaces or commas.")
-    reviewer: str = Field(min_length=1, description="Your name; stored with the decision.")
+    verdict: Chosen = _LATER
     comment: str = Field(
         default="", description="Why; needed unless you approve with yes to all six items."
     )
@@ -57,47 +64,117 @@ class ReviewInput(RunInput):
     no_personal_data: Given = _item(ChecklistItem.NO_PERSONAL_DATA)
 
 
+class Refused(NamedTuple):
+    """An answer about a task that was not stored."""
+
+    given: TaskAnswer
+    fault: str
+
+
+class Section(NamedTuple):
+    """The part of the form that is about one task."""
+
+    sheet: ReviewSheet
+    given: TaskAnswer = TaskAnswer()
+    """What is chosen in it already."""
+    fault: str = ""
+    """Why that was not stored before; empty: it was not sent yet."""
+
+
+class ReviewInput(RunInput):
+    """The form in the Prefect UI, without the sections of its tasks."""
+
+    reviewer: str
+
+
+def form_for(sections: Sequence[Section], waiting: int, reviewer: str = "") -> type[ReviewInput]:
+    """Return the form with these sections in their order.
+
+    Args:
+        sections: One for each task.
+        waiting: How many tasks wait for a decision, those without a section included.
+        reviewer: Who is in the form already; empty: nobody.
+    """
+    named: dict[str, Any] = {} if not reviewer else {"default": reviewer}
+    told = in_field(introduction(len(sections), waiting))
+    # The UI shows no description of a form that is higher than its window, but those of fields.
+    fields: dict[str, Any] = {"reviewer": (str, Field(min_length=1, description=told, **named))}
+    fields |= {
+        _name(place): (
+            TaskAnswer,
+            Field(
+                default=section.given,
+                title=section.sheet.candidate.task_id,
+                description=in_field(about(section.sheet, section.fault)),
+            ),
+        )
+        for place, section in enumerate(sections)
+    }
+    return create_model("ReviewInput", __base__=ReviewInput, **fields)
+
+
 def review_by_form(store: Store, refresh_id: str) -> int:
     """Pause this flow run until no candidate waits for a decision; return how many were made.
 
-    Decisions made from the command line meanwhile count too. A form that does not fit is shown
-    again with its faults.
+    Decisions made from the command line meanwhile count too. Tasks whose answers do not fit are
+    shown again with their faults; after them come tasks that were in no form yet.
     """
-    decided, complaint = 0, ""
+    decided, reviewer = 0, ""
+    shown, refused = Counter[str](), dict[str, Refused]()
     while waiting := awaiting(store, refresh_id):
-        form = ReviewInput.with_initial_data(description=_description(store, waiting, complaint))
+        waiting.sort(key=lambda one: (one.id not in refused, shown[one.id]))
+        chosen = waiting[:TASKS_PER_FORM]
+        sections = [_section(store, one, refused.get(one.id)) for one in chosen]
         answer = pause_flow_run(
-            wait_for_input=form, timeout=int(_WAITS.total_seconds()), poll_interval=_POLL_SECONDS
+            wait_for_input=form_for(sections, len(waiting), reviewer if refused else ""),
+            timeout=int(_WAITS.total_seconds()),
+            poll_interval=_POLL_SECONDS,
+            # Prefect would number the forms, and a retried flow run would meet answers to old ones.
+            key=uuid4().hex,
         )
-        try:
-            decided += apply(store, awaiting(store, refresh_id), answer)
-            complaint = ""
-        except (Misuse, BadTaskData) as exc:
-            _logger.warning("the review form does not fit: %s", exc)
-            complaint = str(exc)
+        shown.update(one.id for one in chosen)
+        made, refused = apply(store, chosen, answer)
+        decided, reviewer = decided + made, answer.reviewer
+        for one in refused.values():
+            _logger.warning("an answer of the review form does not fit: %s", one.fault)
     return decided
 
 
-def apply(store: Store, waiting: list[Candidate], answer: ReviewInput) -> int:
-    """Store the decisions of the form; return how many there were.
+def apply(
+    store: Store, candidates: Sequence[Candidate], answer: ReviewInput
+) -> tuple[int, dict[str, Refused]]:
+    """Store the decisions of the form.
 
-    Raises:
-        Misuse: if it names a task that does not wait, names none, or gives a verdict that does not
-            go with the checklist or lacks a reason.
+    Args:
+        store: The store of the candidates.
+        candidates: Those that the form has sections for, in their order.
+        answer: The form as it was sent.
+
+    Returns:
+        How many decisions were stored, and by candidate id why the others were not: a verdict that
+        does not go with its checklist or lacks a reason, answers without a verdict, or a task that
+        somebody else has decided about meanwhile.
     """
-    by_task = {candidate.task_id: candidate for candidate in waiting}
-    chosen = waiting
-    if answer.decision.endswith("those named"):
-        names = answer.tasks.replace(",", " ").split()
-        unknown = [name for name in names if name not in by_task]
-        if unknown or not names:
-            named = f"{unknown[0]!r} does not wait for review" if unknown else "no task is named"
-            raise Misuse(f"{named}; waiting: {', '.join(by_task)}")
-        chosen = [by_task[name] for name in dict.fromkeys(names)]
-    verdict = _VERDICTS[answer.decision.split()[0]]
-    for candidate in chosen:
-        decide(store, candidate, verdict, answer.reviewer, answer.comment, _checklist(answer))
-    return len(chosen)
+    made, refused = 0, dict[str, Refused]()
+    for place, candidate in enumerate(candidates):
+        given: TaskAnswer = getattr(answer, _name(place))
+        try:
+            # The flow run has been paused, so the candidate may have moved on.
+            made += _decide(store, store.candidate(candidate.id), answer.reviewer, given)
+        except (Misuse, BadTaskData) as exc:
+            refused[candidate.id] = Refused(given, str(exc))
+    return made, refused
+
+
+def _decide(store: Store, candidate: Candidate, reviewer: str, given: TaskAnswer) -> bool:
+    """Store the decision, if there is one; return whether there is."""
+    if given.verdict == _LATER:
+        if given != TaskAnswer():
+            raise Misuse(f"{candidate.task_id!r} has answers, but no verdict")
+        return False
+    verdict = _VERDICTS[given.verdict]
+    decide(store, candidate, verdict, reviewer, given.comment, _checklist(given))
+    return True
 
 
 def approve_unseen(store: Store, refresh_id: str, reviewer: str) -> int:
@@ -105,11 +182,18 @@ def approve_unseen(store: Store, refresh_id: str, reviewer: str) -> int:
     return approve_all(store, refresh_id, reviewer, "approved without a look, as configured")
 
 
-def _checklist(answer: ReviewInput) -> Checklist:
-    given = ((item, getattr(answer, item.value)) for item in ChecklistItem)
-    return tuple(ItemAnswer(item=item, answer=said) for item, said in given if said in ANSWERS)
+def _name(place: int) -> str:
+    return f"task_{place + 1}"
 
 
-def _description(store: Store, waiting: list[Candidate], complaint: str) -> str:
+def _section(store: Store, candidate: Candidate, refused: Refused | None) -> Section:
     # The form does not know who will read it, so it shows no verdict before all may see it.
-    return description([sheet(store, one.id, viewer="") for one in waiting], complaint)
+    seen = sheet(store, candidate.id, viewer="")
+    return Section(seen) if refused is None else Section(seen, *refused)
+
+
+def _checklist(given: TaskAnswer) -> Checklist:
+    said = {item: getattr(given, item.value) for item in ChecklistItem}
+    left = "yes" if given.verdict == _YES_TO_ALL else None
+    answers = ((item, left if answer == _NOT_ANSWERED else answer) for item, answer in said.items())
+    return tuple(ItemAnswer(item=item, answer=answer) for item, answer in answers if answer)

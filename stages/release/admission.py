@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-from quality.injection import injection_signs
-from quality.safety.harm import harms
-from quality.safety.personal import masked, personal_data, told
-from quality.safety.task_texts import texts_of
+from quality.safety.personal import masked
 from stages.intake.duplicates import DuplicateIndex
+from stages.release.unsafe import unsafe
 from taskdata.banks.loader import bundled_banks, load_bank
 from taskdata.errors import BadTaskData, Misuse
-from taskdata.schema.quarantine import VALUE_CHARACTERS, Finding, QuarantineDecision
+from taskdata.schema.quarantine import Finding, QuarantineDecision
 from taskdata.schema.safety import NOTHING_ALLOWED, SafetyRules
 from taskdata.schema.task import GTA_WORKFLOW, Task
 from taskdata.schema.withdrawal import Withdrawal
@@ -27,8 +25,6 @@ from taskdata.store import Store
 GATE = "import"
 EVERY = "all"
 """In place of task ids: every task of the file."""
-
-_PLACES = 5
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,7 @@ class Admission:
         return ()
 
     def _findings(self, task: Task) -> Iterator[Finding]:
-        yield from self._unsafe(task)
+        yield from unsafe(task, self._rules, GATE)
         if (withdrawn := self._withdrawn_like(task)) is not None:
             yield _finding("withdrawn", withdrawn)
         if task.provenance.as_published and self._format != GTA_WORKFLOW:
@@ -109,22 +105,6 @@ class Admission:
                 f"`bank import {GTA_WORKFLOW}` gives"
             )
             yield _finding("as_published", says)
-
-    def _unsafe(self, task: Task) -> Iterator[Finding]:
-        texts = texts_of(task)
-        data = {p: personal_data(t, self._rules.allowed_personal_data) for p, t in texts.items()}
-        if any(data.values()):
-            places = [f"{place}: {told(found)}" for place, found in data.items() if found]
-            yield _finding("personal_data", "it holds personal data", _listed(places))
-        harm = {place: harms(text, self._rules.allowed_harms) for place, text in texts.items()}
-        if any(harm.values()):
-            places = [f"{place}: {', '.join(found)}" for place, found in harm.items() if found]
-            yield _finding("harm", "it asks for something that does harm", _listed(places))
-        signs = {place: injection_signs(text) for place, text in texts.items()}
-        if any(signs.values()):
-            places = [f"{place}: {', '.join(found)}" for place, found in signs.items() if found]
-            says = "it speaks to the model that reads it"
-            yield _finding("injection", says, _listed(places))
 
     def _withdrawn_like(self, task: Task) -> str | None:
         """Return how a task that was withdrawn resembles this one."""
@@ -166,10 +146,5 @@ class Admission:
             return None
 
 
-def _finding(rule: str, reason: str, value: str | None = None) -> Finding:
-    return Finding(gate=GATE, rule=rule, reason=masked(reason), value=value)
-
-
-def _listed(places: list[str]) -> str:
-    more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
-    return (masked("; ".join(places[:_PLACES])) + more)[:VALUE_CHARACTERS]
+def _finding(rule: str, reason: str) -> Finding:
+    return Finding(gate=GATE, rule=rule, reason=masked(reason))

@@ -8,15 +8,17 @@ from pathlib import Path
 from quality.bank_statistics import bank_statistics
 from stages.construct.assembling import assembled
 from stages.construct.history import reference_kind
+from stages.construct.proof.verdict import TaskProof
 from stages.release.quarantine import decisions_behind
 from stages.release.reviewing.agreement import agreement_of
-from stages.release.reviewing.evidence import evidence_of, evidence_of_task
+from stages.release.reviewing.evidence import evidence_of, evidence_of_task, with_proof
 from stages.release.reviewing.votes import outcome
 from taskdata.banks.found import LoadedBank, find_bank
 from taskdata.banks.loader import load_bank
 from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.construct import Candidate, CandidateStatus, Construction, Refresh
 from taskdata.schema.release import Lineage, Proof, ReferenceKind, ReleaseNotes, TaskChange
+from taskdata.schema.safety import SafetyRules
 from taskdata.schema.task import Task
 from taskdata.schema.withdrawal import Withdrawal
 from taskdata.store import Store
@@ -66,7 +68,12 @@ def compose(store: Store, refresh: Refresh) -> Composition:
         base = find_bank(store, refresh.config.base)
         files = base.bank.files if isinstance(base, LoadedBank) else {}
         released = store.find_release(refresh.config.base)
-        known = {entry.task_hash: entry for entry in released.lineage} if released else {}
+        known = {
+            entry.task_hash: entry
+            for notes in (released, previous)
+            if notes is not None
+            for entry in notes.lineage
+        }
         for task in base.tasks():
             tasks[task.id], lineage[task.id] = task, _from_base(task, known)
     chosen = _approved(store, refresh.id)
@@ -118,6 +125,30 @@ def without_withdrawn(store: Store, composition: Composition) -> Composition:
         candidates=tuple(c for c in composition.candidates if c not in out),
         withdrawn=tuple(withdrawn.values()),
     )
+
+
+def untried(composition: Composition) -> tuple[Task, ...]:
+    """Return the tasks for which no cheats are recorded."""
+    known = {e.task_hash for e in composition.lineage if e.evidence and e.evidence.adversaries}
+    return tuple(task for task in composition.tasks if task.content_hash not in known)
+
+
+def with_evidence(
+    composition: Composition, proofs: Mapping[str, TaskProof], rules: SafetyRules
+) -> Composition:
+    """Return the composition with what is still unknown about its tasks.
+
+    Args:
+        composition: The content of the release.
+        proofs: What cheats and mutations showed, by task hash.
+        rules: The kinds of personal data and harm that are allowed.
+    """
+    tasks = {task.content_hash: task for task in composition.tasks}
+    lineage = (
+        with_proof(entry, tasks[entry.task_hash], proofs.get(entry.task_hash), rules)
+        for entry in composition.lineage
+    )
+    return replace(composition, lineage=tuple(lineage))
 
 
 def release(
@@ -288,6 +319,7 @@ def _from_base(task: Task, known: Mapping[str, Lineage] = {}) -> Lineage:
         proof="unproven",
         origin=BASE,
         reference=(before and before.reference) or supplied_reference(task),
+        decisions=before.decisions if before else (),
         evidence=(before and before.evidence) or evidence_of_task(task),
     )
 

@@ -8,7 +8,11 @@ from taskdata.schema.base import Value
 from taskdata.schema.construct import ReviewDecision
 from taskdata.schema.requirement import ExplicitRequirement
 
-Became = Literal["masked", "mended", "overridden", "dropped", "stopped"]
+MOST_FOR_CHEATS = 3.0
+"""A tree that pays worthless work more than this score does not test the task."""
+
+Became = Literal["masked", "mended", "overridden", "dropped", "stopped", "kept"]
+"""`kept`: it is in the task, and nobody has decided about it."""
 
 
 class CheatPaid(Value):
@@ -57,6 +61,8 @@ class TaskEvidence(Value):
     coverage: tuple[ExplicitRequirement, ...] | None = None
     """The requirements that are explicit in the query; None: they were not looked for."""
     safety: tuple[SafetyFinding, ...] = ()
+    is_searched: bool = False
+    """Whether personal data, harm and orders to the model were looked for in its texts."""
     reviews: tuple[ReviewDecision, ...] = ()
     """The verdicts about the released draft, one of each reviewer; without drafts."""
 

@@ -1,5 +1,6 @@
 """The bank `starter-tools`: its references need search, databases, mail, servers and media."""
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from environments.mcp.install import install
 from environments.mcp.servers import PackagedServer, known_servers, server
 from environments.sandbox.providers import sandbox_provider
+from environments.services.inside.mailboxes import COLUMNS
 from environments.tool_runtime.catalogue import catalogue
 from environments.tool_runtime.registry import MODULES, definition
 from quality.gates import hold
@@ -17,14 +19,18 @@ from stages.construct.proof.bank import prove_bank
 from stages.construct.proof.verdict import ProofVerdict, TaskProof
 from stages.prepare.proofreading import proofread
 from stages.prepare.work import HOME
+from stages.score.checking.leaves import check_leaves
+from stages.score.evidence import TrialEvidence
 from stages.score.library import check_library
 from taskdata.banks.loader import Bank, load_bank
 from taskdata.schema.task import Task, Tier
+from taskdata.schema.views import CsvView, Table
 from taskdata.store import Store
 from tests.soak import at_length_only
 
 NAME = "starter-tools"
 LIGHT = "museum-panel-facts"
+LETTERS, SAFETY = "letters@ostrabars.example", "safety@ostrabars.example"
 
 
 def servers_of(task: Task) -> tuple[str, ...]:
@@ -77,6 +83,34 @@ def test_servers_have_the_services_that_they_need(bank, tmp_path):
         kinds = {service.kind for service in task.services}
         needed = {known[name].needs.service for name in servers_of(task)}
         assert needed - {None} <= kinds, task.id
+
+
+def mail(account: str, mailbox: str, subject: str) -> tuple[str, ...]:
+    """Return the row of a mail to safety in the table of all messages."""
+    cells = {"account": account, "mailbox": mailbox, "subject": subject, "to": SAFETY}
+    if account == SAFETY:
+        cells["delivered_to"] = SAFETY
+    return tuple(cells.get(column, "") for column in COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("messages", "score"),
+    [
+        ([(SAFETY, "INBOX"), (SAFETY, "INBOX")], 10),
+        ([(LETTERS, "Drafts"), (LETTERS, "Drafts")], 0),
+        ([(LETTERS, "Sent"), (LETTERS, "Sent"), (SAFETY, "INBOX"), (SAFETY, "INBOX")], 10),
+        ([(LETTERS, "Drafts"), (SAFETY, "INBOX")], 0),
+    ],
+)
+def test_only_letters_that_reached_safety_count_as_forwarded(messages, score):
+    (task,) = load_bank(NAME, ["letters-for-campaign"]).tasks
+    (leaf,) = (leaf for leaf in task.checkpoints.leaves() if leaf.id == "safety")
+    subjects = ("Fwd: My son", "Fwd: A small thing") * 2
+    rows = [mail(*place, subject) for place, subject in zip(messages, subjects, strict=False)]
+    name = "services/post/messages.csv"
+    view = CsvView(table=Table(rows=(COLUMNS, *rows)))
+    evidence = TrialEvidence(views={name: view}, delivered=(name,), final_answer="")
+    assert asyncio.run(check_leaves([leaf], evidence))["safety"].score == score
 
 
 def test_a_task_is_solved_with_its_own_search_and_resists_cheats(store):

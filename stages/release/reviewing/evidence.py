@@ -3,13 +3,18 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from quality.safety.personal import masked
 from stages.construct.history import VIOLATIONS, covered
 from stages.construct.proof.adversarial.report import Resistance
+from stages.construct.proof.verdict import TaskProof
+from stages.release.unsafe import unsafe
 from taskdata.schema.construct import ConstructionStep, ReviewDecision, TaskDraft
-from taskdata.schema.evidence import Adversaries, CheatPaid, SafetyFinding, TaskEvidence
-from taskdata.schema.safety import PersonalKind
+from taskdata.schema.evidence import Adversaries, Became, CheatPaid, SafetyFinding, TaskEvidence
+from taskdata.schema.quarantine import Finding
+from taskdata.schema.release import Lineage
+from taskdata.schema.safety import PersonalKind, SafetyRules
 from taskdata.schema.seed import QuarantineEntry
 from taskdata.schema.task import Task
 
@@ -17,6 +22,7 @@ SAFETY_RULES = ("personal_data", "harm", "injection")
 
 _MASKS = re.compile(rf"\[({'|'.join(kind.value.upper() for kind in PersonalKind)})\]")
 _FOUND_CHARACTERS = 300
+_RELEASE = "release"
 
 
 def evidence_of(
@@ -37,6 +43,7 @@ def evidence_of(
         adversaries=_adversaries(steps),
         coverage=None if draft is None else covered(draft, steps),
         safety=tuple(dict.fromkeys(_safety(draft, steps, quarantine))),
+        is_searched=True,
         reviews=tuple(vote.model_copy(update={"draft": None}) for vote in votes),
     )
 
@@ -49,11 +56,38 @@ def evidence_of_task(task: Task) -> TaskEvidence:
     return TaskEvidence(coverage=covered(draft, ()))
 
 
+def with_proof(entry: Lineage, task: Task, proof: TaskProof | None, rules: SafetyRules) -> Lineage:
+    """Return the lineage with what was still unknown about the task.
+
+    Args:
+        entry: Its lineage.
+        task: The task.
+        proof: What cheats and mutations showed; None: they are recorded, or were not tried.
+        rules: The kinds of personal data and harm that are allowed.
+    """
+    known = entry.evidence or evidence_of_task(task)
+    update: dict[str, Any] = {}
+    if known.adversaries is None and proof is not None and proof.resistance is not None:
+        update["adversaries"] = _told(proof.resistance)
+    if not known.is_searched:
+        found = tuple(_kept(entry, finding) for finding in unsafe(task, rules, _RELEASE))
+        update |= {"safety": (*known.safety, *found), "is_searched": True}
+    return entry.model_copy(update={"evidence": known.model_copy(update=update)})
+
+
+def _kept(entry: Lineage, finding: Finding) -> SafetyFinding:
+    decided = any(one.rule == finding.rule for one in entry.overrides)
+    said = f"{finding.reason} ({finding.value})"[:_FOUND_CHARACTERS]
+    became: Became = "overridden" if decided else "kept"
+    return SafetyFinding(rule=finding.rule, where=_RELEASE, found=said, became=became)
+
+
 def _adversaries(steps: Sequence[ConstructionStep]) -> Adversaries | None:
     tried = [s.facts["resistance"] for s in steps if s.facts.get("resistance") is not None]
-    if not tried:
-        return None
-    found = Resistance.model_validate(tried[-1])
+    return _told(Resistance.model_validate(tried[-1])) if tried else None
+
+
+def _told(found: Resistance) -> Adversaries:
     return Adversaries(
         cheats=tuple(CheatPaid(name=one.name, score=one.score) for one in found.cheats),
         faults=found.tried,

@@ -50,8 +50,8 @@ def test_the_page_is_one_document_with_everything_in_its_place(store, made_notes
     ids = [element["id"] for element in page.find_all(id=True)]
     assert len(ids) == len(set(ids))
     links = [link["href"] for link in page.select("nav a")]
-    sections = ["#changes", "#statistics", "#construction", "#gates", "#evidence", "#lineage"]
-    assert links == sections
+    sections = ["changes", "statistics", "construction", "gates", "evidence", "safety", "lineage"]
+    assert links == [f"#{name}" for name in sections]
     for link in links:
         assert page.find(id=link[1:]) is not None
     drawn = {element["data-figure"] for element in page.find_all(attrs={"data-figure": True})}
@@ -247,8 +247,16 @@ def believed(notes: ReleaseNotes, text: str = "plain words") -> ReleaseNotes:
 
 def test_the_page_shows_cheats_coverage_safety_and_reviewers(store, made_notes):
     page = build_bank(store, believed(made_notes))
-    assert cells(page, "Cheats and coverage") == [
-        ["sum-two", "3", "2.50 plain words", "3 of 4 not: plain words", "1 of 2", "plain words"]
+    assert cells(page, "Evidence by task") == [
+        [
+            "sum-two",
+            "proven stronger model",
+            "2.50 plain words",
+            "3 of 4 not: plain words",
+            "1 of 2 not: plain words",
+            "personal data, harm masked, overridden",
+            "reviewer 0, reviewer 1",
+        ]
     ]
     assert [row[1:4] for row in cells(page, "Safety findings")] == [
         ["personal data", "masked", "draft"],
@@ -264,6 +272,27 @@ def test_the_page_shows_cheats_coverage_safety_and_reviewers(store, made_notes):
     assert verdicts[0][3].startswith("yes to 5 of 6; realistic: unsure (plain words)")
     links = [link["href"] for link in soup(page).select("nav a")]
     assert links[-4:] == ["#evidence", "#safety", "#reviewers", "#lineage"]
+
+
+def test_what_is_not_known_of_a_task_is_said(store, new_notes):
+    page = build_bank(store, new_notes())
+    unknown = ["not tried", "not tried", "not looked for", "not searched", "none"]
+    assert cells(page, "Evidence by task") == [["sum-two", "unproven", *unknown]]
+    said = soup(page).find(id="safety").get_text(" ", strip=True)
+    assert "No task was searched" in said
+
+
+def test_a_task_that_pays_a_cheat_too_much_stands_out(store, new_notes):
+    notes = new_notes()
+    paid = Adversaries(cheats=(CheatPaid(name="everything dumped", score=3.5),))
+    evidence = TaskEvidence(adversaries=paid, coverage=(), is_searched=True)
+    lineage = (notes.lineage[0].model_copy(update={"evidence": evidence}),)
+    page = build_bank(store, notes.model_copy(update={"lineage": lineage}))
+    known = ["3.50 everything dumped", "not tried", "none found", "nothing found", "none"]
+    assert cells(page, "Evidence by task") == [["sum-two", "unproven", *known]]
+    assert "1 task pays one more than 3" in soup(page).find(id="evidence").get_text()
+    assert soup(page).select_one("#evidence td.bad").get_text().startswith("3.50")
+    assert "in 1 of 1 task" in soup(page).find(id="safety").get_text()
 
 
 def test_no_evidence_becomes_markup(store, made_notes):

@@ -14,7 +14,7 @@ import pytest
 
 from stages.construct import checkpoints
 from stages.construct.proof import prove
-from stages.construct.proof.adversarial.report import MOST_FOR_CHEATS, Resistance
+from stages.construct.proof.adversarial.report import Resistance
 from stages.construct.start import start_refresh
 from stages.intake.rows import Defaults
 from stages.intake.work import SeedFile, add_files
@@ -25,6 +25,7 @@ from stages.score.checking.leaves import check_leaves
 from stages.score.evidence import TrialEvidence
 from stages.score.tree import aggregate
 from taskdata.schema.construct import CandidateStatus, RefreshConfig
+from taskdata.schema.evidence import MOST_FOR_CHEATS
 from taskdata.schema.scores import LeafScore, Unscored
 from taskdata.schema.views import CsvView, JsonView, Table, TextView
 from tests.soak import at_length_only

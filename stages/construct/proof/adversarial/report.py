@@ -5,9 +5,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import Field
 
 from taskdata.schema.base import Value
-
-MOST_FOR_CHEATS = 3.0
-"""A tree that pays worthless work more than this score does not test the task."""
+from taskdata.schema.evidence import MOST_FOR_CHEATS
 
 _ROUNDING = 1e-6
 
