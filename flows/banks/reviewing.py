@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 from uuid import uuid4
 
 from prefect.flow_runs import pause_flow_run
@@ -31,7 +31,9 @@ _logger = logging.getLogger(__name__)
 
 _WAITS = timedelta(days=14)
 _POLL_SECONDS = 5
-_LATER, _YES_TO_ALL, _NOT_ANSWERED = "decide later", "approve, yes to all six", "not answered"
+_LATER: Final = "decide later"
+_YES_TO_ALL: Final = "approve, yes to all six"
+_NOT_ANSWERED: Final = "not answered"
 _VERDICTS: Mapping[str, Verdict] = {
     _YES_TO_ALL: "approve",
     "approve": "approve",

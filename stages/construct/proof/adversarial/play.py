@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from stages.construct.proof.adversarial.cheats import Cheat, cheats_of
 from stages.construct.proof.adversarial.mutants import Mutant, mutants_of
 from stages.construct.proof.adversarial.report import (
-    MOST_FOR_CHEATS,
     CheatScore,
     FaultCount,
     Resistance,
@@ -19,6 +18,7 @@ from stages.score.found_files import with_found_files
 from stages.score.tree import aggregate
 from taskdata.schema.checkpoint import Check, Checkpoint, ToolResultCheck
 from taskdata.schema.deliverable import is_meant
+from taskdata.schema.evidence import MOST_FOR_CHEATS
 from taskdata.schema.scores import LeafScore, NodeScore, Unscored
 from taskdata.schema.task import Task
 from taskdata.schema.views import UnreadableView, View
