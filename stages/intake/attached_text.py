@@ -28,14 +28,19 @@ _UNREADABLE = "unreadable"
 _NO_TEXT = frozenset({"kind", "name", "sha256"})
 
 
+def may_have_text(path: str, size_bytes: int) -> bool:
+    """Return whether a file of that name and size is read at all."""
+    ending = PurePosixPath(path).suffix.lower()
+    most = MAX_TEXT_BYTES if ending in TEXTS else MAX_PARSED_BYTES if ending in PARSED else -1
+    return size_bytes <= most
+
+
 def attached_text(path: str, data: bytes) -> str | None:
     """Return the text of a file; None where it has none, is too large, or cannot be read."""
+    if not may_have_text(path, len(data)):
+        return None
     ending = PurePosixPath(path).suffix.lower()
-    if ending in TEXTS and len(data) <= MAX_TEXT_BYTES:
-        return data.decode("utf-8", "replace")
-    if ending in PARSED and len(data) <= MAX_PARSED_BYTES:
-        return _parsed(ending, data)
-    return None
+    return data.decode("utf-8", "replace") if ending in TEXTS else _parsed(ending, data)
 
 
 def _parsed(ending: str, data: bytes) -> str | None:

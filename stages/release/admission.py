@@ -1,18 +1,20 @@
 """What keeps a task of an imported file out of the bank, and what a person lets in all the same.
 
-A task is refused by name where its texts hold personal data, ask for harm or speak to the model
-that reads them, where it was withdrawn and comes back changed, and where it claims a published form
-that only the importer of that format gives. Whoever imports may let tasks in, with a reason, which
-stays with the release.
+A task is refused by name where its texts or files hold personal data, ask for harm or speak to the
+model that reads them, where it was withdrawn and comes back changed, and where it claims a
+published form that only the importer of that format gives. Whoever imports may let tasks in, with a
+reason, which stays with the release.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 
 from quality.safety.personal import masked
 from stages.intake.duplicates import DuplicateIndex
+from stages.release.imported_files import ImportedFiles
 from stages.release.unsafe import unsafe
 from taskdata.banks.loader import bundled_banks, load_bank
 from taskdata.errors import BadTaskData, Misuse
@@ -62,6 +64,7 @@ class Admission:
         self._store, self._format = store, format
         self._rules, self._let_in = rules, let_in
         self._withdrawn = store.withdrawals()
+        self._files = ImportedFiles(store.artifacts, rules)
         self.decisions: dict[str, tuple[QuarantineDecision, ...]] = {}
         """By task id: the rules that a let-in task breaks."""
 
@@ -69,13 +72,20 @@ class Admission:
         """Return the tombstone of exactly this task, which nobody can override."""
         return self._withdrawn.get(task_hash)
 
-    def refused(self, task: Task, task_hash: str) -> tuple[Finding, ...]:
+    def refused(self, task: Task, task_hash: str, files: Mapping[str, Path]) -> tuple[Finding, ...]:
         """Return why the task stays out; none where nothing is found or it is let in.
 
         What a finding says holds no personal data. A task that is in the store or in a bundled bank
         as it is has been accepted before.
+
+        Args:
+            task: The task.
+            task_hash: Its content hash.
+            files: The files that came with it, by sha256.
         """
-        found = tuple(self._findings(task))
+        if task.stored_files and self._is_known(task_hash):
+            return ()
+        found = tuple(self._findings(task, files))
         if not found or self._is_known(task_hash):
             return ()
         if not self._let_in.covers(task.id):
@@ -95,8 +105,10 @@ class Admission:
         )
         return ()
 
-    def _findings(self, task: Task) -> Iterator[Finding]:
-        yield from unsafe(task, self._rules, GATE)
+    def _findings(self, task: Task, files: Mapping[str, Path]) -> Iterator[Finding]:
+        # The files of a published benchmark are part of what is published.
+        read = () if task.provenance.as_published else self._files.inspected(task, files)
+        yield from unsafe(task, self._rules, GATE, read)
         if (withdrawn := self._withdrawn_like(task)) is not None:
             yield _finding("withdrawn", withdrawn)
         if task.provenance.as_published and self._format != GTA_WORKFLOW:

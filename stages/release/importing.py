@@ -188,7 +188,7 @@ class _Spool:
                 reason = f"the task was withdrawn on {tombstone.told}"
                 self._reject(quarantined(item.origin, raw, "id", reason, None))
                 continue
-            if refused := self.admission.refused(task, content_hash):
+            if refused := self.admission.refused(task, content_hash, item.files):
                 self._refuse(quarantined(item.origin, raw, None, "refused", None), refused)
                 continue
             self._write(task, text, content_hash)

@@ -5,6 +5,7 @@ and why is stored with it (GTA-2, section 3.3.4, human verification).
 """
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Literal
 
 from stages.construct.history import confirmation, covered, reference_kind
@@ -140,11 +141,22 @@ def find(store: Store, name: str) -> Candidate:
     Raises:
         Misuse: if there is none.
     """
+    known: list[str] = []
     for refresh in store.refreshes():
         for candidate in store.candidates(refresh.id):
             if name in (candidate.id, candidate.task_id):
                 return candidate
-    raise Misuse(f"candidate {name!r} is not in the store; `nightshift review list` names them")
+            known.append(candidate.task_id)
+    raise Misuse(f"candidate {name!r} is not in the store; {_meant(name, known)}")
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    """Return what may have been meant: ids are long, and people shorten them."""
+    close = [task_id for task_id in known if name and task_id.startswith(name)]
+    close = close or get_close_matches(name, known, n=1)
+    if len(set(close)) == 1:
+        return f"did you mean {close[0]}?"
+    return "`nightshift review list` names them"
 
 
 def require_decidable(candidate: Candidate, decision: Decision) -> None:

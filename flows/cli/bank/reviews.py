@@ -55,7 +55,8 @@ def list_candidates(
     rows = [
         {
             "task": str(entry["task_id"]),
-            "status": str(entry["status"]),
+            # All that wait are at review.
+            "status": str(entry["status"]) if everything else "",
             "proof": str(entry["proof"] or ""),
             "reviewed": str(entry["reviewed"] or ""),
             "category": str(entry["category"] or ""),
@@ -69,7 +70,7 @@ def list_candidates(
     if rows and not everything:
         console.say("`nightshift review show TASK` says everything about one of them")
     if stopped:
-        console.table(stopped, title="In quarantine", optional=("reason", "row"))
+        console.table(stopped, title="In quarantine")
         console.say(
             "`nightshift review` has edit, override, regate and drop; for seeds, `nightshift seeds`"
         )

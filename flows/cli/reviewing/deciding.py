@@ -150,18 +150,23 @@ def _decide(
     checklist: "Checklist",
 ) -> None:
     from stages.release.reviewing.deciding import decide
+    from stages.release.reviewing.votes import same_person, standing
 
+    needed = store.refresh(candidate.refresh_id).config.reviewers
+    before = standing(store.reviews(candidate.id), needed).votes
     now = decide(store, candidate, verdict, reviewer, comment, checklist)
-    console.say(f"{candidate.task_id}: {_told(now)}")
+    earlier = [vote for vote in before if same_person(vote.reviewer, reviewer)]
+    again = f" in place of what {earlier[0].reviewer} had decided before" if earlier else ""
+    console.say(f"{candidate.task_id}: {_told(now, again)}")
 
 
-def _told(now: "Standing") -> str:
+def _told(now: "Standing", again: str) -> str:
     if now.verdict is not None:
         return _DONE[now.verdict]
     if now.is_disputed:
         said = ", ".join(f"{vote.reviewer}: {_DONE[vote.decision]}" for vote in now.votes)
         return f"disputed ({said}); one of you can decide again, or somebody else"
-    return f"stored; {len(now.votes)} of {now.needed} reviewers have decided"
+    return f"stored{again}; {len(now.votes)} of {now.needed} reviewers have decided"
 
 
 def _say_what_follows(store: "Store", found: "list[Candidate]") -> None:

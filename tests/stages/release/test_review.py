@@ -101,6 +101,11 @@ def test_an_unknown_candidate_is_misuse(store):
         find(store, "nobody")
 
 
+def test_a_shortened_id_is_told_what_it_may_mean(store, waiting):
+    with pytest.raises(Misuse, match=f"did you mean {waiting.task_id}?"):
+        find(store, waiting.task_id[:-1])
+
+
 def answer(item, given, note=""):
     return ItemAnswer(item=item, answer=given, note=note)
 
