@@ -69,8 +69,8 @@ def request(text: str) -> str:
 TEMPLATES = [
     path
     for path in sorted((Path(prompting.__file__).parent / "prompts").glob("[a-z]*.j2"))
-    # The documented refresh makes no planning cases, so the scripted model is not asked for any.
-    if not path.stem.startswith("case_")
+    # The documented refresh makes no planning cases, and no tree leaf by leaf.
+    if not path.stem.startswith("case_") and path.stem != "leaf"
 ]
 
 

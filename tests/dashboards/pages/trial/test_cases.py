@@ -65,13 +65,13 @@ def test_each_setting_says_what_it_is_about():
     assert facts["Setting"] == "unsolvable (missing information)"
 
 
-def test_what_is_undecided_says_why_and_nothing_answered_is_shown_as_that():
+def test_what_has_no_verdict_says_why_and_nothing_answered_is_shown_as_that():
     unread = _page(case(), PredictedPlan(fault="two JSON objects"))
     other = _page(case(), answer(CHAIN[1], CHAIN[0], *CHAIN[2:]))
     nothing = _page(case(), None)
 
     assert unread["fault"] == "two JSON objects"
-    assert dict(unread["facts"])["Correct"].startswith("undecided: the answer could not be read")
+    assert dict(unread["facts"])["Correct"].startswith("no: the answer could not be read")
     assert "no judge" in dict(other["facts"])["Correct"]
     assert [row["predicted"][0] for row in nothing["chain"]] == ["none"] * 4
 
