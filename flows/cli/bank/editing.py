@@ -1,5 +1,6 @@
 """A person's change to something in the store: from a file, or from an editor."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ def edited(file: Path | None, before: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         BadTaskData: if the file cannot be read, is too large, or holds no plain mapping.
-        Misuse: if nothing was changed in the editor.
+        Misuse: if nothing was changed in the editor, or an editor has no terminal to open in.
     """
     text = _from_file(file) if file else _from_editor(before)
     return _fields(text, str(file or "the edited text"))
@@ -41,6 +42,8 @@ def _from_editor(before: Mapping[str, Any]) -> str:
     import click
     import yaml
 
+    if not sys.stdin.isatty():
+        raise Misuse("an editor needs a terminal; give the fields with --file")
     shown = yaml.safe_dump(dict(before), sort_keys=False, allow_unicode=True)
     after = click.edit(shown, extension=".yaml")
     if after is None or after == shown:

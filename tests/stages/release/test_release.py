@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from stages.construct.proof.adversarial.report import CheatScore, Resistance
+from stages.construct.proof.verdict import ProofVerdict, TaskProof
 from stages.release.release import (
     Composition,
     changes,
@@ -11,12 +13,15 @@ from stages.release.release import (
     compose_bank,
     diff,
     release,
+    untried,
+    with_evidence,
 )
 from stages.release.reviewing.deciding import approve_all
 from taskdata.canary import canary_of
 from taskdata.errors import Misuse, StageFailed
 from taskdata.schema.construct import CandidateStatus, Construction, Refresh, RefreshConfig
 from taskdata.schema.release import Lineage
+from taskdata.schema.safety import SafetyRules
 from taskdata.schema.task import ReferenceSolution
 
 
@@ -26,6 +31,25 @@ def composition_of(*tasks, bank="office"):
         for t in tasks
     )
     return Composition(bank=bank, tasks=tasks, lineage=lineage)
+
+
+def test_what_is_not_known_of_a_task_is_recorded_once(new_task):
+    task = new_task("sums", title="Pay to DE89 3704 0044 0532 0130 00")
+    bare = composition_of(task)
+    assert untried(bare) == (task,)
+    cheat = CheatScore(name="everything dumped", score=1.5)
+    proof = TaskProof(
+        task_id="sums",
+        task_hash=task.content_hash,
+        verdict=ProofVerdict.PROVEN,
+        resistance=Resistance(cheats=(cheat,)),
+    )
+    known = with_evidence(bare, {task.content_hash: proof}, SafetyRules())
+    (entry,) = known.lineage
+    assert entry.evidence.adversaries.best_paid.score == 1.5
+    assert [(one.rule, one.became) for one in entry.evidence.safety] == [("personal_data", "kept")]
+    assert untried(known) == ()
+    assert with_evidence(known, {}, SafetyRules()) == known
 
 
 def test_an_approved_candidate_is_released_with_the_way_it_took(store, waiting):

@@ -306,6 +306,12 @@ def test_a_seed_that_is_edited_badly_stays(
     assert len(quarantined(command, "seeds")) == 1
 
 
+def test_an_editor_without_a_terminal_is_refused(command, short_seed):
+    done = command("seeds", "edit", short_seed)
+    assert done.returncode == 2
+    assert "an editor needs a terminal; give the fields with --file" in done.stderr
+
+
 def test_a_refused_row_is_edited_into_a_seed_or_dropped(command, store, tmp_path):
     rows = [
         QuarantinedRow(stage="seeds", origin="a.csv", row=n, reason="no text", at=datetime.now(UTC))
