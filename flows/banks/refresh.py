@@ -19,6 +19,7 @@ from typing import Any
 
 from prefect import flow
 from prefect.runtime import flow_run
+from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
 from flows.banks.arriving import UNCHANGED_SECONDS
 from flows.banks.stages import REFRESH_FLOWS
@@ -269,7 +270,10 @@ def _is_due(store: Store, refresh_id: str, stage: Construction) -> bool:
 
 def _called_here(refresh: Refresh) -> Callable[[RefreshCall], None]:
     def call(stage: RefreshCall) -> None:
-        REFRESH_FLOWS[stage.stage](refresh_id=refresh.id, **stage.parameters)
+        # Heartbeats of the refresh say that this process lives; Prefect ends those of a stage a
+        # second after the stage.
+        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+            REFRESH_FLOWS[stage.stage](refresh_id=refresh.id, **stage.parameters)
 
     return call
 
