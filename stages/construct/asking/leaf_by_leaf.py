@@ -107,20 +107,21 @@ def _demands(
     case: Case,
     leaves: tuple[int, int],
 ) -> list[ExplicitRequirement]:
-    """Return what the query demands, each once; sentences join it where there are too few."""
+    """Return what the query demands, each once; sentences join it where there are too few.
+
+    What code recognises comes first. A sentence that joins is no demand that the model named.
+    """
     fewest, most = leaves
     bare = draft.model_copy(update={"checkpoints": tree_of((_placeholder(),))})
     of_code = coverage_map(bare) if case.shop.config.require_coverage else ()
-    quotes = {fold(one.quote) for one in (*of_code, *named)}
-    others = (
-        ExplicitRequirement(
-            kind=RequirementKind.WORDS, quote=text, leaves=(), origin=MapOrigin.MODEL
-        )
-        for text in clauses(draft.query)
-        if fold(text) not in quotes
-    )
-    demands = list({fold(one.quote): one for one in (*of_code, *named)}.values())
-    return [*demands, *list(others)[: max(0, fewest - len(demands))]][:most]
+    demands: dict[str, ExplicitRequirement] = {}
+    for one in (*of_code, *named):
+        demands.setdefault(fold(one.quote), one)
+    for text in clauses(draft.query):
+        if len(demands) < fewest:
+            sentence = ExplicitRequirement(kind=RequirementKind.WORDS, quote=text, leaves=())
+            demands.setdefault(fold(text), sentence)
+    return list(demands.values())[:most]
 
 
 def _placeholder() -> NodeForm:
@@ -139,16 +140,17 @@ async def _add_leaf(
 ) -> None:
     """Have the model write the leaf for a demand, and add it unless no answer is usable.
 
-    What no check of its could score is left to a judge, as far as the tree may be judged.
+    If no answer with a check is usable, the last answer is asked for a judge, as far as the tree
+    may be judged. If the demand's earlier check gave points to worthless work, a judge is all that
+    is asked for.
     """
-    node, last = None, may_judge and case.shop.config.max_asks > 1
-    if not (may_judge and _requirement(demand) in earlier.unsound):
-        node = await _ask_leaf(
-            case, draft, demand, work, shown, times=case.shop.config.max_asks - last
-        )
-    else:
-        last = True
-    if node is None and last:
+    most = case.shop.config.max_asks
+    judge_alone = may_judge and _requirement(demand) in earlier.unsound
+    judge_last = may_judge and (judge_alone or most > 1)
+    node = None
+    if not judge_alone:
+        node = await _ask_leaf(case, draft, demand, work, shown, times=most - judge_last)
+    if node is None and judge_last:
         node = await _ask_leaf(case, draft, demand, work, shown, times=1, by_judge=True)
     if node is not None and node not in work.nodes:
         work.nodes.append(node)

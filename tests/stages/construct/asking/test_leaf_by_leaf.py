@@ -94,6 +94,10 @@ def test_sentences_of_the_query_are_demands_where_a_model_names_too_few(
     drafted(store, connect, started(small_steps=True))
     asked = [request.rstrip().splitlines()[-2] for request in author.requests("leaf")]
     assert asked[2] == "The result is as asked for: 'Write the total to totals.json.'"
+    (candidate,) = store.candidates()
+    (step,) = store.steps(candidate.id)
+    named = [one["quote"] for one in step.facts[COVERAGE_MAP] if one["origin"] == "model"]
+    assert named == ["Write the total"], "the model has named nothing else"
 
 
 def test_a_demand_without_a_usable_answer_has_no_leaf_and_stays_a_gap(
